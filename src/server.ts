@@ -133,8 +133,10 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
       },
     });
     services.changes.subscribe((change) => {
-      if ('reset' in change && change.reset !== undefined && change.action === 'update') saver.trafficReset(change.resource, change.after.id);
+      if ('reset' in change && change.reset !== undefined) saver.trafficReset(change.resource, change.id);
     });
+    store.follower.start(services.catchUp);
+    opened.push(() => store.follower.stop());
     const declarations = new AgentDeclarations(services);
     engine.keepDeclared(declarations);
     opened.push(() => declarations.stop());
@@ -202,7 +204,7 @@ function createHttp(settings: Settings, services: Services, engine: LocalFace, l
       nextSlice: (address) => services.timeSlices.next(address),
       contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`),
     }),
-    metrics: metricsRoute(engine, callers, version),
+    metrics: metricsRoute({ numbers: () => numbersOf(engine, services) }, callers, version),
     health: {
       database: () =>
         store.ping().catch((error: unknown) => {
@@ -219,6 +221,13 @@ function createHttp(settings: Settings, services: Services, engine: LocalFace, l
   const server = createHttpServer(app);
   holdToShares(server, API_SHARES, settings.trustedProxies);
   return server;
+}
+
+/** The figures of the engine and of the changes that it follows. */
+async function numbersOf(engine: LocalFace, { store, unapplied }: Services) {
+  const { counts, ...numbers } = await engine.numbers();
+  const { seq, lagMs } = store.follower.figures;
+  return { ...numbers, counts: { ...counts, unappliedChanges: unapplied.size, changeLogPosition: seq, changeLogLagSeconds: lagMs / 1000 } };
 }
 
 function retentionOf({ auditDays, trafficMinuteDays, trafficHourDays, trafficDayDays }: Settings): Retention {

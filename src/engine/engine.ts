@@ -21,6 +21,7 @@ import type {
   StateBatch,
   Traffic,
   TunnelState,
+  WantedIds,
 } from './face.ts';
 import { countOut } from './health/reported-health.ts';
 import { overviewOf } from './overview.ts';
@@ -124,6 +125,16 @@ export class Engine {
   /** Resolves when the change was applied to listeners and sessions. */
   apply(change: EngineChange): Promise<void> {
     return applyChange(this.#parts, change);
+  }
+
+  /** @see EngineFace.wanted */
+  wanted(): WantedIds {
+    const { clients, hosts } = this.#environment;
+    return {
+      clients: Array.from(clients.all(), ({ wanted }) => wanted.id),
+      tunnels: Array.from(this.#tunnels.all(), ({ wanted }) => wanted.id),
+      hosts: Array.from(hosts.all(), ({ wanted }) => wanted.id),
+    };
   }
 
   /** undefined = no such client */

@@ -120,6 +120,13 @@ export type EngineChange =
   /** The server's own name or address, without a port; "" = unknown. Visitors whose TLS names no host get the host of this name. */
   | { readonly kind: 'serverName'; readonly name: string };
 
+/** The ids of all records that the engine knows. */
+export interface WantedIds {
+  readonly clients: readonly number[];
+  readonly tunnels: readonly number[];
+  readonly hosts: readonly number[];
+}
+
 /** The address and port that a tunnel requests for its listener. */
 export interface PortRequest {
   readonly mode: string;
@@ -353,6 +360,8 @@ export interface EngineFace {
   releasePort(leaseId: number): Promise<void>;
   /** Resolves when the change was applied to listeners and sessions. */
   apply(change: EngineChange): Promise<void>;
+  /** The ids of everything that is wanted. Takes time in proportion to their number. */
+  wanted(): Promise<WantedIds>;
   clientStates(ids: readonly number[]): Promise<Array<ClientState | undefined>>;
   tunnelStates(ids: readonly number[]): Promise<Array<TunnelState | undefined>>;
   hostStates(ids: readonly number[]): Promise<Array<HostState | undefined>>;

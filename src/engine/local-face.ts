@@ -23,6 +23,7 @@ export class LocalFace implements EngineFace {
 
   releasePort: EngineFace['releasePort'] = (leaseId) => this.#engine.releasePort(leaseId);
   apply: EngineFace['apply'] = (change) => this.#engine.apply(change);
+  wanted: EngineFace['wanted'] = async () => this.#engine.wanted();
   clientStates: EngineFace['clientStates'] = async (ids) => ids.map((id) => this.#engine.clientState(id));
   tunnelStates: EngineFace['tunnelStates'] = async (ids) => ids.map((id) => this.#engine.tunnelState(id));
   hostStates: EngineFace['hostStates'] = async (ids) => ids.map((id) => this.#engine.hostState(id));

@@ -28,6 +28,9 @@ const gauges = {
   withoutTarget: 'Tunnels and hosts whose targets all fail their health checks: visitors are refused.',
   certificatesExpired: 'Certificates of hosts that have expired.',
   certificatesExpiring: 'Certificates of hosts with fewer than 15 days left.',
+  unappliedChanges: 'Records whose stored changes the engine failed to apply. They are tried again.',
+  changeLogPosition: 'The number of the last commit in the log of changes that this server has applied (PostgreSQL).',
+  changeLogLagSeconds: 'The time since this server last read the log of changes to its end, 0 = within the last two seconds.',
   certificatesRefused: 'Certificates of hosts that cannot be used. The previous certificate stays in use, if there was one.',
 } as const;
 

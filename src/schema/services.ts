@@ -4,11 +4,13 @@ import type { HostPorts } from '../rules/public-address.ts';
 import type { Attempts } from '../rules/attempts.ts';
 import type { Store } from '../store/store.ts';
 import { tellOfGuesses } from './writes/guesses.ts';
-import { Changes } from './writes/changes.ts';
+import { Changes } from './writes/followed-changes.ts';
 import { applyToEngine } from './writes/engine-changes.ts';
 import { Live } from './subscriptions/live.ts';
 import { OperationSlots, searchLimits } from './limits/operation-slots.ts';
 import { TimeSlices } from './limits/time-slices.ts';
+import { CatchUp } from './writes/catch-up.ts';
+import { UnappliedChanges } from './writes/unapplied-changes.ts';
 import { Writes } from './writes/writes.ts';
 
 /** The settings that the schema uses. */
@@ -45,6 +47,10 @@ export interface Services extends ServiceParts {
   readonly changes: Changes;
   /** The path of every change to the store. */
   readonly writes: Writes;
+  /** Changes that the engine failed to apply. */
+  readonly unapplied: UnappliedChanges;
+  /** Applies changes that other servers made, or whose commit got no response. */
+  readonly catchUp: CatchUp;
   /** Notifies subscribers. */
   readonly live: Live;
   /** Divides the event loop between operations. */
@@ -61,7 +67,19 @@ export function createServices(parts: ServiceParts): Services {
   const changes = new Changes();
   changes.subscribe(applyToEngine(engine));
   const live = new Live({ store, engine, changes, log, now });
-  const writes = new Writes({ store, changes, audited: (entry) => live.audited(entry), now });
+  const unapplied = new UnappliedChanges({ store, changes, log });
+  const catchUp = new CatchUp({ store, engine, changes, unapplied, live });
+  const writes = new Writes({ store, changes, unapplied, audited: (entry) => live.audited(entry), now });
   tellOfGuesses({ ...parts, writes });
-  return { ...parts, changes, writes, live, timeSlices: new TimeSlices(), slots: new OperationSlots(), searches: new OperationSlots(searchLimits) };
+  return {
+    ...parts,
+    changes,
+    writes,
+    unapplied,
+    catchUp,
+    live,
+    timeSlices: new TimeSlices(),
+    slots: new OperationSlots(),
+    searches: new OperationSlots(searchLimits),
+  };
 }

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import { auditPage, pruneAudit } from './audit.ts';
 import type { AuditQuery } from './audit.ts';
+import { ChangeLog, pruneLog } from './change-log.ts';
+import { CommitFollower } from './commit-follower.ts';
 import { DatabaseHealth } from './database-health.ts';
 import { StoreError } from './errors.ts';
 import { Prisma, type PrismaClient } from './generated/sqlite/client.ts';
@@ -34,6 +36,8 @@ export interface Store {
   readonly dialect: Dialect;
   /** The only way to write. Changes by callers go through `Writes` of the schema, which calls this; the program's own maintenance calls it directly. */
   readonly transaction: RunTransaction;
+  /** Publishes committed changes in order, and on PostgreSQL follows the log of changes. */
+  readonly follower: CommitFollower;
   /** A page of clients, whole rows. */
   readonly clientPage: (query: ClientPageQuery) => Promise<Page<Client>>;
   /** The same list page by page, of any length. */
@@ -78,7 +82,7 @@ export interface Store {
 }
 
 /** What resolvers use of the store. They change something only through `context.write`. */
-export type StoreToRead = Omit<Store, 'transaction' | 'tryWrite' | 'saveCounters' | 'forgetRunningState' | 'forgetDeclared' | 'prune' | 'close'>;
+export type StoreToRead = Omit<Store, 'transaction' | 'follower' | 'tryWrite' | 'saveCounters' | 'forgetRunningState' | 'forgetDeclared' | 'prune' | 'close'>;
 
 /** How long history is kept, in days. */
 export interface Retention {
@@ -125,7 +129,9 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
   const { reader, applied, where } = opened;
   if (applied.length > 0) log.info({ migrations: applied, database: where }, 'database migrated');
   const lock = 'lock' in opened ? opened.lock : undefined;
-  const health = new DatabaseHealth(transactions(db, async () => lock?.held(), opened.savepoints), {
+  const changeLog = dialect === 'postgresql' ? new ChangeLog(db) : undefined;
+  const follower = new CommitFollower(log, changeLog, await changeLog?.last());
+  const health = new DatabaseHealth(transactions({ db, claimed: async () => lock?.held(), savepoints: opened.savepoints, changeLog, follower }), {
     read: () => db.$queryRaw`SELECT 1`,
     write: (run) => tryWrite(run, dialect),
   });
@@ -134,6 +140,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     db,
     dialect,
     transaction,
+    follower,
     clientPage: (query) => clientPage(reader, query),
     clientPages: (query) => clientPages(reader, query),
     tunnelPage: (query) => tunnelPage(reader, query),
@@ -161,6 +168,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
         const now = Date.now();
         await pruneTraffic(tx, traffic, now);
         await pruneAudit(tx, new Date(now - audit * 86_400_000));
+        await pruneLog(tx);
       }),
     ping: () => health.check(),
     async close() {

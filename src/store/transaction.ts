@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { addAuditEntries, type NewAuditEntry } from './audit.ts';
+import type { ChangeLog, Recorded } from './change-log.ts';
+import type { CommitFollower } from './commit-follower.ts';
 import { databaseFailure } from './database-failure.ts';
 import { LOCK_FORGOTTEN_MS } from './prisma-options.ts';
 import type { AuditEntry, Prisma, PrismaClient } from './generated/sqlite/client.ts';
@@ -12,6 +14,8 @@ export type Transaction = Prisma.TransactionClient;
 export interface WriteOptions<T> {
   /** The audit entries of the write, stored in its transaction. */
   readonly entries?: (result: T) => readonly NewAuditEntry[];
+  /** The changes of the write for the log, as values of JSON; one or more if there are audit entries. Absent = nobody follows this write, so it takes no lock. */
+  readonly changes?: (result: T) => readonly unknown[];
   /** Called after the commit of rows and entries, before the next transaction begins. The write resolves when it is done, or fails with its error. */
   readonly committed?: (result: T, entries: readonly AuditEntry[]) => Promise<void>;
   /** Called last, whether the write succeeded or not, before the next transaction begins. */
@@ -37,12 +41,26 @@ export interface Savepoints {
 /** A write that is queued or running. Neither `publish` nor `fail` throws. */
 interface Job {
   readonly alone: boolean;
+  /** Its changes go into the log. */
+  readonly followed: boolean;
   readonly run: (tx: Transaction) => Promise<void>;
   readonly entries: () => readonly NewAuditEntry[];
+  readonly changes: () => readonly unknown[];
   /** After the commit. */
   readonly publish: (entries: readonly AuditEntry[]) => Promise<void>;
   /** After a rollback. */
   readonly fail: (error: unknown) => Promise<void>;
+}
+
+/** What the queue of writes uses of a database. */
+export interface WriteParts {
+  readonly db: PrismaClient;
+  /** Called before each commit: resolves while no other server has claimed the database; the writes fail with its error. */
+  readonly claimed: () => Promise<void>;
+  readonly savepoints: Savepoints;
+  /** Absent = other servers can't follow (SQLite). */
+  readonly changeLog: ChangeLog | undefined;
+  readonly follower: CommitFollower;
 }
 
 /** Maximum number of writes in a transaction: all of them wait for its commit. */
@@ -57,10 +75,12 @@ const mostTogether = 16;
  * and one statement for their audit entries. No write waits for later ones to arrive. A write that fails is
  * rolled back alone; if the entries or the commit fail, all writes of the transaction fail.
  *
+ * With a log of changes, a transaction of changes holds the lock of all writers from its first statement. Maintenance that nobody follows
+ * takes no lock, and shares no transaction with changes. If the response to COMMIT is lost, the log says whether the transaction was committed.
+ *
  * Inside, use `tx` only. If `run` throws, everything it wrote is rolled back.
- * @param claimed called before each commit: resolves while no other server has claimed the database; the writes fail with its error
  */
-export function transactions(db: PrismaClient, claimed: () => Promise<void>, savepoints: Savepoints): RunTransaction {
+export function transactions({ db, claimed, savepoints, changeLog, follower }: WriteParts): RunTransaction {
   const inside = new AsyncLocalStorage<true>();
   const waiting: Job[] = [];
   let running = false;
@@ -77,32 +97,64 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>, sav
     }
   };
 
+  const joins = (first: Job, job: Job | undefined): boolean =>
+    job !== undefined && !first.alone && !job.alone && (changeLog === undefined || first.followed === job.followed);
+
   const together = async (first: Job): Promise<void> => {
     /** The writes of the transaction, without those that were rolled back alone. */
     const jobs = new Set([first]);
-    let entries: AuditEntry[];
+    /** Set when only the commit is left. */
+    let recorded: Recorded | undefined;
     try {
-      entries = await db.$transaction(async (tx) => {
+      await db.$transaction(async (tx) => {
+        if (first.followed) await changeLog?.lock(tx);
         await attempt(first, tx);
-        for (let count = 1; count < mostTogether && !first.alone && waiting[0]?.alone === false; count++) {
+        for (let count = 1; count < mostTogether && joins(first, waiting[0]); count++) {
           const job = waiting.shift();
           if (job !== undefined) await join(jobs, job, tx);
         }
-        const entries = await addAuditEntries(tx, Array.from(jobs).flatMap((job) => job.entries()));
+        const stored = await record(tx, Array.from(jobs));
         await claimed();
-        return entries;
+        recorded = stored;
       });
     } catch (error) {
-      for (const job of jobs) await job.fail(error);
-      return;
+      if (!await wasCommitted(recorded)) {
+        for (const job of jobs) await job.fail(error);
+        return;
+      }
     } finally {
       // While it is enabled, Node tracks every promise of the program, which is a tenth of the cost of a list.
       inside.disable();
     }
-    for (const job of jobs) {
-      if (job !== first) await setImmediate(); // spreads the answers of many writes over several iterations
-      await job.publish(entries.splice(0, job.entries().length));
+    const entries = recorded?.entries ?? [];
+    await follower.published(recorded?.position, async () => {
+      for (const job of jobs) {
+        if (job !== first) await setImmediate(); // spreads the answers of many writes over several iterations
+        await job.publish(entries.splice(0, job.entries().length));
+      }
+    });
+  };
+
+  /** Stores the entries of a transaction in the audit log, and its changes in the log of changes. */
+  const record = async (tx: Transaction, jobs: readonly Job[]): Promise<Recorded> => {
+    const entries = jobs.flatMap((job) => job.entries());
+    const changes = changeLog === undefined ? [] : jobs.flatMap((job) => job.changes());
+    if (changeLog === undefined || changes.length === 0) return { entries: await addAuditEntries(tx, entries) };
+    const recorded = await changeLog.add(tx, entries, JSON.stringify(changes));
+    if (recorded.position) follower.committing(recorded.position);
+    return recorded;
+  };
+
+  /** Whether a transaction that failed was committed nevertheless: the response to its COMMIT was lost. */
+  const wasCommitted = async (recorded: Recorded | undefined): Promise<boolean> => {
+    let committed = false;
+    try {
+      committed = recorded?.position !== undefined && await follower.isCommitted(recorded.position);
+    } catch {
+      // Nobody knows: the writes fail with the error of the commit, and the log is followed when it can be read again.
     }
+    if (!committed) follower.givenUp();
+    return committed;
   };
 
   /** Adds a write to a transaction, or rolls it back alone if it fails. */
@@ -137,7 +189,7 @@ export function transactions(db: PrismaClient, claimed: () => Promise<void>, sav
 
 function jobOf<T>(
   run: (tx: Transaction) => Promise<T>,
-  { entries, committed, ended, alone = false }: WriteOptions<T>,
+  { entries, changes, committed, ended, alone = false }: WriteOptions<T>,
   resolve: (result: T) => void,
   reject: (error: unknown) => void,
 ): Job {
@@ -152,10 +204,12 @@ function jobOf<T>(
   };
   return {
     alone,
+    followed: changes !== undefined,
     async run(tx) {
       done = { result: await run(tx) };
     },
     entries: () => done === undefined ? [] : entries?.(done.result) ?? [],
+    changes: () => done === undefined ? [] : changes?.(done.result) ?? [],
     async publish(audited) {
       if (done === undefined) throw new Error('a write is published after it was stored');
       const { result } = done;

@@ -19,6 +19,9 @@ test('only administrators can read the metrics, in the Prometheus format', async
       'adit_traffic_bytes{direction="inlet"} 5',
       'adit_traffic_bytes{direction="export"} 5',
       'adit_garbage_total 0',
+      'adit_unapplied_changes 0',
+      'adit_change_log_position 0',
+      'adit_change_log_lag_seconds 0',
     ]
   ) {
     expect(text.split('\n')).toContain(line);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startAgent, startServer, getTunnel } from '../support/processes.ts';
+import { getTunnel, signedNow, startAgent, startServer } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
 import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
 import { serve } from '../support/served.ts';
@@ -16,6 +16,10 @@ describeWith('initdb', 'a server on PostgreSQL', () => {
     const environment = { ADIT_DATABASE_URL: await postgresql.createDatabase() };
     const { server, agent, vkey, tunnel } = await serve((await startEcho()).address, { environment });
     expect(await roundTrip(await visit(tunnel.port), 'hello')).toBe('hello');
+    const { auth_key: key, timestamp } = signedNow();
+    const headers = { 'x-adit-auth-key': key, 'x-adit-timestamp': String(timestamp) };
+    // The client and the tunnel.
+    expect(await (await fetch(`http://127.0.0.1:${server.httpPort}/metrics`, { headers })).text()).toMatch(/^adit_change_log_position 2$/m);
 
     await server.child.end();
     await agent.end();

@@ -7,7 +7,7 @@ const createTunnel = 'mutation ($input: CreateTunnelInput!) { createTunnel(input
 
 eachDialect('a new tunnel', (databases) => {
   test.each(['tcp', 'secret'])(
-    'of type %s takes six statements: its client and owner, itself, its entry in the audit log, all in one transaction',
+    'of type %s takes six statements: its client and owner, itself, its entry in the audit log, all in one transaction; on PostgreSQL, the lock of all writers is another one',
     async (mode) => {
       const api = await openTestSchema(databases);
       const { store } = api.services;
@@ -15,10 +15,13 @@ eachDialect('a new tunnel', (databases) => {
       const statements = await statementsOf(store, () => api.ok(createTunnel, { input: { clientId: 1, mode: mode.toUpperCase(), password: 'p' } }));
       expect(statements).toEqual([
         expect.stringMatching(/^BEGIN/),
+        ...databases.dialect === 'postgresql' ? [expect.stringMatching(/^SELECT pg_advisory_xact_lock/)] : [],
         expect.stringMatching(/^SELECT .*Client/s),
         expect.stringMatching(/^SELECT .*User/s),
         expect.stringMatching(/^INSERT INTO .*Tunnel/s),
-        expect.stringMatching(/^INSERT INTO .*AuditEntry/s),
+        databases.dialect === 'postgresql'
+          ? expect.stringMatching(/INSERT INTO "AuditEntry".*INSERT INTO "LoggedCommit"/s)
+          : expect.stringMatching(/^INSERT INTO .*AuditEntry/s),
         'COMMIT',
       ]);
     },

@@ -82,7 +82,7 @@ eachDialect('a reset of traffic', (databases) => {
       pino({ level: 'silent' }),
     );
     api.services.changes.subscribe((change) => {
-      if (change.resource === 'client' && change.action === 'update') saver.trafficReset('client', change.after.id);
+      if (change.resource === 'client') saver.trafficReset('client', change.id);
     });
     await saver.save();
     expect(await store.db.client.findMany({ orderBy: { id: 'asc' }, select: { inletBytes: true } })).toEqual([{ inletBytes: 0n }, { inletBytes: 1200n }]);

@@ -16,6 +16,7 @@ const models: Readonly<Record<keyof Db, true>> = {
   total: true,
   searchSegment: true,
   auditEntry: true,
+  loggedCommit: true,
   trafficSample: true,
   session: true,
   apiToken: true,
@@ -34,6 +35,7 @@ const methods: Readonly<Record<{ [Model in keyof Db]: keyof Db[Model] }[keyof Db
 /** The same for the store of resolvers: it lacks these functions. */
 const lacking: Readonly<Record<Exclude<keyof Store, keyof Context['store']>, true>> = {
   transaction: true,
+  follower: true,
   tryWrite: true,
   saveCounters: true,
   forgetRunningState: true,

@@ -25,6 +25,7 @@ export function apart(engine: EngineFace): EngineFace {
     reservePort: across((request) => engine.reservePort(request)),
     releasePort: across((leaseId) => engine.releasePort(leaseId)),
     apply: across((change) => engine.apply(change)),
+    wanted: across(() => engine.wanted()),
     clientStates: across((ids) => engine.clientStates(ids)),
     tunnelStates: across((ids) => engine.tunnelStates(ids)),
     hostStates: across((ids) => engine.hostStates(ids)),

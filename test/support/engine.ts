@@ -18,6 +18,7 @@ import type {
   TunnelState,
   WantedClient,
   WantedHost,
+  WantedIds,
   WantedTunnel,
 } from '../../src/engine/face.ts';
 import { visitorKeyOf } from '../../src/rules/vkey.ts';
@@ -102,6 +103,10 @@ export class FakeEngine implements EngineFace {
       case 'serverName':
         break;
     }
+  }
+
+  async wanted(): Promise<WantedIds> {
+    return { clients: [...this.wantedClients.keys()], tunnels: [...this.wantedTunnels.keys()], hosts: [...this.wantedHosts.keys()] };
   }
 
   /** Addresses that were allowed by the password, by client. */

@@ -4,7 +4,7 @@ import { shareOf, type Caller } from '../../rules/caller.ts';
 import { mayUseClient } from '../../rules/ownership.ts';
 import type { AuditEntry, Client, Host, Tunnel } from '../../store/generated/sqlite/client.ts';
 import type { Store } from '../../store/store.ts';
-import type { Change, Changes } from '../writes/changes.ts';
+import { type Changes, clientScope, type FollowedChange, routeScope, type Scope } from '../writes/followed-changes.ts';
 import { AditError } from '../errors.ts';
 import { EventQueue } from './event-queue.ts';
 import { validCallers } from './valid-callers.ts';
@@ -40,12 +40,6 @@ export interface LiveEvent<Kind extends LiveKind = LiveKind> {
   readonly kind: Kind;
   readonly id: number;
   readonly row: Rows[Kind] | null;
-}
-
-/** The client and owner of a record, as the ownership rule needs them. */
-interface Scope {
-  readonly id: number;
-  readonly userId: number | null;
 }
 
 interface Subscriber {
@@ -145,6 +139,16 @@ export class Live {
     for (const { audit } of this.#subscribers) audit?.(entry);
   }
 
+  /** Someone subscribes to the audit log. */
+  get hasAuditors(): boolean {
+    return Array.from(this.#subscribers).some(({ audit }) => audit !== undefined);
+  }
+
+  /** Ends all subscriptions, because it is not known what has changed: subscribers subscribe again, and read the current state. */
+  endAll(): void {
+    for (const subscriber of this.#subscribers) subscriber.end();
+  }
+
   /** Number of subscriptions. */
   get subscribers(): number {
     return this.#subscribers.size;
@@ -154,7 +158,7 @@ export class Live {
   close(): void {
     for (const stop of this.#stops) stop();
     clearTimeout(this.#flush);
-    for (const subscriber of this.#subscribers) subscriber.end();
+    this.endAll();
   }
 
   #open<T>(caller: Caller, listen: (queue: EventQueue<T>) => Pick<Subscriber, 'state' | 'audit' | 'tick'>): AsyncIterableIterator<T> {
@@ -196,33 +200,18 @@ export class Live {
     if (++this.#ticks % VALID_TICKS === 0) this.#inBackground(this.#endInvalid());
   }
 
-  #changed(change: Change): void {
-    const before = 'before' in change ? change.before : undefined;
+  #changed(change: FollowedChange): void {
     switch (change.resource) {
       case 'client':
-        this.#gather(
-          'client',
-          (change.action === 'delete' ? change.before : change.after).id,
-          before && clientScope(change.action === 'create' ? change.after : change.before),
-        );
-        break;
       case 'tunnel':
-      case 'host': {
-        const row = change.action === 'delete' ? change.before : change.after;
-        this.#gather(change.resource, row.id, change.action === 'create' ? undefined : routeScope(change.before));
+      case 'host':
+        this.#gather(change.resource, change.id, change.was);
         break;
-      }
       case 'user':
         for (const client of change.clients) this.#gather('client', client.id);
         break;
-      case 'apiToken':
-      case 'session':
+      case 'access':
       case 'globalSettings':
-        break;
-      case 'connection':
-      case 'lockout':
-      case 'failedAttempt':
-        return;
     }
     // Subscribers that lose access by this change get no more events.
     if (this.#subscribers.size > 0) this.#inBackground(this.#endInvalid());
@@ -281,12 +270,4 @@ export class Live {
 
 function isOf<Kind extends LiveKind>(event: LiveEvent, kind: Kind): event is LiveEvent<Kind> {
   return event.kind === kind;
-}
-
-function clientScope({ id, userId }: Scope): Scope {
-  return { id, userId };
-}
-
-function routeScope({ clientId, ownerId }: { readonly clientId: number; readonly ownerId: number | null }): Scope {
-  return { id: clientId, userId: ownerId };
 }

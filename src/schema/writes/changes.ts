@@ -57,27 +57,3 @@ export type Change =
 export type MadeChange = ChangeOf<Change>;
 
 type ChangeOf<T> = T extends Change ? Omit<T, 'caller' | 'at'> : never;
-
-/** Called once for each change after its commit. The mutation returns when all listeners are done. */
-export type ChangeListener = (change: Change) => void | Promise<void>;
-
-/** A listener to changes: the engine, the subscribers. */
-export class Changes {
-  readonly #listeners = new Set<ChangeListener>();
-
-  /** @returns a function to unsubscribe */
-  subscribe(listener: ChangeListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
-  }
-
-  /**
-   * Calls all listeners and waits for them. A listener that fails doesn't affect the others.
-   * @throws the error of the first listener that failed
-   */
-  async publish(change: Change): Promise<void> {
-    const results = await Promise.allSettled([...this.#listeners].map(async (listener) => listener(change)));
-    const failed = results.find((result) => result.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
-  }
-}

@@ -1,4 +1,4 @@
-import type { CountedBytes, EngineFace, WantedClient, WantedHost, WantedTunnel } from '../../engine/face.ts';
+import type { CountedBytes, EngineChange, EngineFace, WantedClient, WantedHost, WantedTunnel } from '../../engine/face.ts';
 import { effectiveExpiry } from '../../rules/expiry.ts';
 import { hostOfUrl } from '../../rules/host-name.ts';
 import { splitIpList } from '../../rules/ip-list.ts';
@@ -7,7 +7,7 @@ import { dialTargets, targetLines } from '../../rules/targets.ts';
 import { proxyProtocols } from '../../rules/tunnel-mode.ts';
 import type { Host, Tunnel } from '../../store/generated/sqlite/client.ts';
 import type { EngineState, StoredClient } from '../../store/hot/engine-state.ts';
-import type { Change, ChangeListener } from './changes.ts';
+import type { ChangeListener, FollowedChange } from './followed-changes.ts';
 import { stored } from '../values/stored.ts';
 
 /** A stored client in the form of the engine. */
@@ -103,36 +103,24 @@ export function applyToEngine(engine: EngineFace): ChangeListener {
 }
 
 /** Empty = the change doesn't affect the engine */
-function engineChanges(change: Change): Parameters<EngineFace['apply']>[0][] {
-  if ('reset' in change && change.reset !== undefined && change.action === 'update') {
-    return [{ kind: 'trafficReset', of: change.resource, id: change.after.id, ...change.reset }];
+function engineChanges(change: FollowedChange): EngineChange[] {
+  if ('reset' in change && change.reset !== undefined && change.row !== null) {
+    return [{ kind: 'trafficReset', of: change.resource, id: change.id, ...change.reset }];
   }
   switch (change.resource) {
     case 'client':
-      return [
-        change.action === 'delete'
-          ? { kind: 'clientRemoved', id: change.before.id }
-          : { kind: 'client', client: wantedClient(change.after) },
-      ];
+      return [change.row === null ? { kind: 'clientRemoved', id: change.id } : { kind: 'client', client: wantedClient(change.row) }];
     case 'tunnel':
-      return [
-        change.action === 'delete'
-          ? { kind: 'tunnelRemoved', id: change.before.id }
-          : { kind: 'tunnel', tunnel: wantedTunnel(change.after), lease: change.lease },
-      ];
+      return [change.row === null ? { kind: 'tunnelRemoved', id: change.id } : { kind: 'tunnel', tunnel: wantedTunnel(change.row), lease: change.lease }];
+    case 'host':
+      return [change.row === null ? { kind: 'hostRemoved', id: change.id } : { kind: 'host', host: wantedHost(change.row) }];
     case 'user':
       return change.clients.map((client) => ({ kind: 'client', client: wantedClient(client) }));
     case 'globalSettings':
-      return change.action === 'delete'
+      return change.row === null
         ? []
-        : [{ kind: 'blackIpList', list: splitIpList(change.after.blackIpList) }, { kind: 'serverName', name: hostOfUrl(change.after.serverUrl) }];
-    case 'host':
-      return [change.action === 'delete' ? { kind: 'hostRemoved', id: change.before.id } : { kind: 'host', host: wantedHost(change.after) }];
-    case 'apiToken':
-    case 'session':
-    case 'connection':
-    case 'lockout':
-    case 'failedAttempt':
+        : [{ kind: 'blackIpList', list: splitIpList(change.row.blackIpList) }, { kind: 'serverName', name: hostOfUrl(change.row.serverUrl) }];
+    case 'access':
       return [];
   }
 }

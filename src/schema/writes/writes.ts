@@ -2,7 +2,10 @@ import type { AuditEntry } from '../../store/generated/sqlite/client.ts';
 import type { Store } from '../../store/store.ts';
 import type { Transaction, WriteOptions } from '../../store/transaction.ts';
 import { auditEntry } from '../audit/rules.ts';
-import type { Author, Change, Changes, MadeChange } from './changes.ts';
+import type { Author, Change, MadeChange } from './changes.ts';
+import { type Changes, followedOf } from './followed-changes.ts';
+import { loggedOf } from './logged-changes.ts';
+import type { UnappliedChanges } from './unapplied-changes.ts';
 
 /**
  * The work of a write: it reads the rows that its checks need in `tx`, writes rows there, and calls `changed` for each change.
@@ -14,6 +17,7 @@ export type Work<T> = (tx: Transaction, changed: (change: MadeChange) => void) =
 export interface WriteParts {
   readonly store: Store;
   readonly changes: Changes;
+  readonly unapplied: UnappliedChanges;
   /** Called for each committed entry of the audit log. */
   readonly audited: (entry: AuditEntry) => void;
   /** ms since the epoch */
@@ -34,7 +38,7 @@ export class Writes {
   /**
    * Runs a write. Its rows, the audit entries and the stored totals are one transaction. After the commit, the changes
    * are published in order. Resolves when the engine has applied them.
-   * @throws the error of `work`, with nothing stored; or the error of a listener, with everything stored
+   * @throws the error of `work`, with nothing stored; or the error of a listener, with everything stored: then the change is applied again later
    */
   async run<T>(author: Author, work: Work<T>, options?: Pick<WriteOptions<T>, 'alone' | 'background' | 'ended'>): Promise<T> {
     const { store, now } = this.#parts;
@@ -43,7 +47,12 @@ export class Writes {
       const at = new Date(now());
       const result = await work(tx, (change) => made.push({ ...change, caller: author, at }));
       return { result, made, entries: made.map(auditEntry) };
-    }, { ...options, entries: ({ entries }) => entries, committed: ({ made }, entries) => this.#publish(made, entries) });
+    }, {
+      ...options,
+      entries: ({ entries }) => entries,
+      changes: ({ made }) => made.map(loggedOf),
+      committed: ({ made }, entries) => this.#publish(made, entries),
+    });
     return result;
   }
 
@@ -51,7 +60,16 @@ export class Writes {
   async #publish(made: readonly Change[], entries: readonly AuditEntry[]): Promise<void> {
     for (const entry of entries) this.#parts.audited(entry);
     const failures: unknown[] = [];
-    for (const change of made) await this.#parts.changes.publish(change).catch((error: unknown) => failures.push(error));
+    for (const change of made) {
+      const followed = followedOf(change);
+      if (followed === undefined) continue;
+      try {
+        await this.#parts.changes.publish(followed);
+      } catch (error) {
+        failures.push(error);
+        this.#parts.unapplied.add(loggedOf(change), error);
+      }
+    }
     if (failures.length > 0) throw failures[0];
   }
 }

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { type NewAuditEntry, newEntries } from './audit.ts';
+import type { AuditEntry, Prisma, PrismaClient } from './generated/sqlite/client.ts';
+
+type Transaction = Prisma.TransactionClient;
+
+/** The advisory lock that every transaction of changes holds from its first statement to its commit. */
+const changesLock = 72707373;
+/** How long a transaction that holds the lock may send nothing, in ms: less than others wait for a lock. Then the database ends it. */
+const IDLE_MS = 3000;
+/** Commits read at once. */
+const AT_ONCE = 200;
+/** How long commits stay in the log, in ms. A server that was away for longer loads everything. */
+const KEEP_MS = 3_600_000;
+
+/** A place in the log. */
+export interface LogPosition {
+  readonly seq: number;
+  readonly token: string;
+}
+
+/** A transaction in the log. */
+export interface LoggedCommit extends LogPosition {
+  /** As JSON. */
+  readonly changes: string;
+  /** The ids of its entries in the audit log, 0 = it has none. */
+  readonly firstEntry: number;
+  readonly lastEntry: number;
+}
+
+/** What the last statement of a transaction stored. */
+export interface Recorded {
+  readonly entries: AuditEntry[];
+  /** Absent on SQLite, which has no log. */
+  readonly position?: LogPosition;
+}
+
+/**
+ * The log of committed changes in a PostgreSQL database: one row for each transaction, with contiguous numbers. A transaction takes the
+ * next number while it holds a lock that all writers share. So the order of the numbers is that of the commits, and a reader that sees a number has seen all
+ * before it.
+ */
+export class ChangeLog {
+  readonly #db: PrismaClient;
+
+  constructor(db: PrismaClient) {
+    this.#db = db;
+  }
+
+  /** Waits for the lock of all writers, and holds it until the transaction ends. What is read afterwards is current until the commit. */
+  async lock(tx: Transaction): Promise<void> {
+    await tx.$executeRaw`SELECT pg_advisory_xact_lock(${changesLock}), set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS)}, true)`;
+  }
+
+  /** Stores the audit entries of a transaction and its row in the log, by one statement. @param changes JSON */
+  async add(tx: Transaction, entries: readonly NewAuditEntry[], changes: string): Promise<Recorded> {
+    const token = randomUUID();
+    const added = await tx.$queryRaw<ReadonlyArray<{ readonly id: number; readonly seq: bigint }>>`
+      WITH entry AS (${newEntries(entries)}), logged AS (
+        INSERT INTO "LoggedCommit" (seq, at, token, changes, "firstEntry", "lastEntry")
+        SELECT (SELECT max(seq) FROM "LoggedCommit") + 1, ${new Date()}, ${token}, ${changes}, min(id), max(id) FROM entry RETURNING seq)
+      SELECT entry.id, logged.seq FROM entry, logged ORDER BY entry.id`;
+    const [first] = added;
+    if (first === undefined) throw new Error('a transaction in the log has entries in the audit log');
+    return { entries: entries.map((entry, index) => ({ id: added[index]?.id ?? 0, ...entry })), position: { seq: Number(first.seq), token } };
+  }
+
+  /** Whether a transaction whose COMMIT got no response was committed. Waits for its end: it holds the lock until then. */
+  isCommitted({ seq, token }: LogPosition): Promise<boolean> {
+    return this.#db.$transaction(async (tx) => {
+      await this.lock(tx);
+      return (await tx.loggedCommit.findUnique({ where: { seq }, select: { token: true } }))?.token === token;
+    });
+  }
+
+  /** The last commit. */
+  async last(): Promise<LogPosition> {
+    const { seq, token } = await this.#db.loggedCommit.findFirstOrThrow({ orderBy: { seq: 'desc' }, select: { seq: true, token: true } });
+    return { seq: Number(seq), token };
+  }
+
+  /**
+   * Some of the commits after a position, in their order. `last`: there are no more.
+   * @returns undefined = the position is not in the log, because it was deleted long ago or is from another copy of the database
+   */
+  async after(position: LogPosition): Promise<{ readonly commits: readonly LoggedCommit[]; readonly last: boolean } | undefined> {
+    const rows = await this.#db.loggedCommit.findMany({ where: { seq: { gte: position.seq } }, orderBy: { seq: 'asc' }, take: AT_ONCE });
+    const [known, ...commits] = rows.map((row) => ({ ...row, seq: Number(row.seq) }));
+    if (known?.seq !== position.seq || known.token !== position.token) return undefined;
+    if (commits.some(({ seq }, index) => seq !== position.seq + 1 + index)) return undefined;
+    return { commits, last: rows.length < AT_ONCE };
+  }
+}
+
+/** Deletes old commits, but never the last one. */
+export async function pruneLog(tx: Transaction): Promise<void> {
+  const last = await tx.loggedCommit.findFirst({ orderBy: { seq: 'desc' }, select: { seq: true } });
+  if (last !== null) await tx.loggedCommit.deleteMany({ where: { at: { lt: new Date(Date.now() - KEEP_MS) }, seq: { lt: last.seq } } });
+}

@@ -1,0 +1,224 @@
+import { afterEach, expect, test } from '@jest/globals';
+import pino from 'pino';
+import { ChangeLog } from '../../src/store/change-log.ts';
+import { openStore } from '../../src/store/store.ts';
+import type { Transaction } from '../../src/store/transaction.ts';
+import { wantedClient, wantedTunnel } from '../../src/schema/writes/engine-changes.ts';
+import type { LoggedChange } from '../../src/schema/writes/logged-changes.ts';
+import { testDatabases } from '../support/database.ts';
+import { FakeEngine } from '../support/engine.ts';
+import { eventually } from '../support/eventually.ts';
+import { relayToPostgresql } from '../support/postgresql-relay.ts';
+import { describeWith } from '../support/programs.ts';
+import { openSchemaOver, openTestSchema, type SchemaOver, type TestSchema } from '../support/schema.ts';
+import { writable } from '../support/test-store.ts';
+
+const createClient = 'mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }';
+const createTunnel = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }';
+const entry = {
+  at: new Date(),
+  callerKind: 'admin',
+  callerId: null,
+  method: '',
+  address: '',
+  resource: 'client',
+  resourceId: '1',
+  action: 'create',
+  before: null,
+  after: null,
+};
+
+const ends: Array<() => Promise<void>> = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+/** The schema as a server has it: it follows the log. */
+async function following<Api extends SchemaOver>(api: Api): Promise<Api> {
+  const { follower } = api.services.store;
+  follower.start(api.services.catchUp);
+  ends.push(() => follower.stop());
+  await follower.look();
+  return api;
+}
+
+/** A transaction as another server makes it. */
+function elsewhere({ store: { db } }: TestSchema['services'], work: (tx: Transaction) => Promise<readonly LoggedChange[]>): Promise<void> {
+  const changeLog = new ChangeLog(db);
+  return db.$transaction(async (tx) => {
+    await changeLog.lock(tx);
+    await changeLog.add(tx, [entry], JSON.stringify(await work(tx)));
+  });
+}
+
+async function expectAgreement({ services: { store: { db } } }: SchemaOver, engine: FakeEngine): Promise<void> {
+  const clients = await db.client.findMany({ include: { user: true }, orderBy: { id: 'asc' } });
+  const tunnels = await db.tunnel.findMany({ orderBy: { id: 'asc' } });
+  expect([...engine.wantedClients.values()].toSorted((a, b) => a.id - b.id)).toEqual(clients.map(wantedClient));
+  expect([...engine.wantedTunnels.values()].toSorted((a, b) => a.id - b.id)).toEqual(tunnels.map(wantedTunnel));
+}
+
+describeWith('initdb', 'the log of changes', () => {
+  const databases = testDatabases('postgresql');
+
+  test('has each commit once, in order and without holes, whoever makes it: all are followed, and own ones are published once', async () => {
+    const api = await following(await openTestSchema(databases));
+    const { store, changes } = api.services;
+    const published: number[] = [];
+    changes.subscribe((change) => void ('id' in change && published.push(change.id)));
+    await Promise.all([
+      ...Array.from({ length: 40 }, async (_, n) => {
+        if (n % 4 === 0) await store.follower.look();
+        return api.ok(createClient, { input: { remark: `own ${n}` } });
+      }),
+      ...Array.from({ length: 10 }, (_, n) =>
+        elsewhere(api.services, async (tx) => {
+          const { id } = await tx.client.create({ data: { vkey: `other ${n}` } });
+          await tx.$executeRaw`SELECT pg_sleep(0.002)`;
+          return [{ resource: 'client', id }];
+        })),
+    ]);
+    await store.follower.look();
+    await expectAgreement(api, api.engine);
+    expect(published.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1));
+    const log = await store.db.loggedCommit.findMany({ orderBy: { seq: 'asc' } });
+    expect(log.map(({ seq }) => Number(seq) - Number(log[0]?.seq))).toEqual(log.map((_, index) => index));
+    expect(store.follower.figures).toEqual({ seq: Number(log.at(-1)?.seq), lagMs: 0 });
+  });
+
+  test('tells of changes and deletions elsewhere: of clients, of tunnels, of a user with its clients, of the settings', async () => {
+    const api = await following(await openTestSchema(databases));
+    const { store } = api.services;
+    const clientId = await api.id(createClient, { input: {} });
+    const id = await api.id(createTunnel, { input: { clientId, mode: 'TCP' } });
+    await elsewhere(api.services, async (tx) => {
+      const user = await tx.user.create({ data: { username: 'alice', passwordHash: '', expiresAt: new Date(5) } });
+      await tx.client.update({ where: { id: clientId }, data: { userId: user.id } });
+      await tx.tunnel.update({ where: { id }, data: { port: 4711 } });
+      await tx.globalSettings.create({ data: { id: 1, blackIpList: '192.0.2.1', serverUrl: 'http://adit.example' } });
+      return [{ resource: 'user', id: user.id }, { resource: 'tunnel', id, was: { id: clientId, userId: null } }, { resource: 'globalSettings' }];
+    });
+    await store.follower.look();
+    await expectAgreement(api, api.engine);
+    expect(api.engine.wantedClients.get(clientId)?.expiresAt).toBe(5);
+    expect(api.engine.applied.slice(-2)).toEqual([{ kind: 'blackIpList', list: ['192.0.2.1'] }, { kind: 'serverName', name: 'adit.example' }]);
+    await elsewhere(api.services, async (tx) => {
+      const { id: userId } = await tx.user.findFirstOrThrow();
+      await tx.user.delete({ where: { id: userId } });
+      await tx.tunnel.delete({ where: { id } });
+      return [{ resource: 'user', id: userId, ids: [clientId] }, { resource: 'tunnel', id, was: { id: clientId, userId } }];
+    });
+    await store.follower.look();
+    await expectAgreement(api, api.engine);
+    expect(api.engine.wantedTunnels.size).toBe(0);
+    expect(api.engine.wantedClients.get(clientId)?.expiresAt).toBeNull();
+  });
+
+  test('reaches subscribers: states with who could see them before, and entries of the audit log', async () => {
+    const api = await following(await openTestSchema(databases));
+    const { store, live } = api.services;
+    const user = await store.db.user.create({ data: { username: 'alice', passwordHash: '', clients: { create: { vkey: 'k' } } }, include: { clients: true } });
+    const clientId = user.clients[0]?.id ?? 0;
+    const states = live.states({ kind: 'user', userId: user.id }, 'client');
+    const audit = live.audit({ kind: 'admin' });
+    await elsewhere(api.services, async (tx) => {
+      await tx.client.delete({ where: { id: clientId } });
+      return [{ resource: 'client', id: clientId, was: { id: clientId, userId: user.id } }];
+    });
+    await store.follower.look();
+    expect(await states.next()).toMatchObject({ value: { kind: 'client', id: clientId, row: null } });
+    expect(await audit.next()).toMatchObject({ value: { resource: 'client', resourceId: '1', action: 'create' } });
+    await Promise.all([states.return?.(), audit.return?.()]);
+  });
+
+  test('goes on behind a change that the engine refuses, which is applied again with its current rows until it succeeds', async () => {
+    const api = await following(await openTestSchema(databases));
+    const { store, unapplied } = api.services;
+    const [poisoned, next] = [await api.id(createClient, { input: {} }), await api.id(createClient, { input: {} })];
+    api.engine.beforeApply = (change) => {
+      if (change.kind === 'client' && change.client.id === poisoned) throw new Error('poisoned');
+    };
+    await elsewhere(api.services, async (tx) => {
+      await tx.client.updateMany({ data: { maxConnections: 7 } });
+      return [{ resource: 'client', id: poisoned }, { resource: 'client', id: next }];
+    });
+    await store.follower.look();
+    expect(api.engine.wantedClients.get(next)?.maxConnections).toBe(7);
+    expect(unapplied.size).toBe(1);
+    expect(api.logged).toContainEqual(expect.objectContaining({ record: `client ${poisoned}`, msg: expect.stringContaining('could not be applied') }));
+    // Changed again meanwhile, by this server, where the engine refuses it as well.
+    expect(await api.code('mutation ($id: ID!) { updateClient(id: $id, input: { maxConnections: 8 }) { id } }', { id: poisoned })).toBe('INTERNAL');
+    api.engine.beforeApply = () => undefined;
+    await eventually(() => unapplied.size, (size) => size === 0);
+    expect(api.engine.wantedClients.get(poisoned)?.maxConnections).toBe(8);
+    await expectAgreement(api, api.engine);
+  });
+
+  test('of another copy of the database: everything is loaded, and the engine serves what is stored then', async () => {
+    const api = await following(await openTestSchema(databases));
+    const { store, live } = api.services;
+    const kept = await api.id(createClient, { input: {} });
+    const gone = await api.id(createClient, { input: {} });
+    await api.id(createTunnel, { input: { clientId: kept, mode: 'TCP' } });
+    await api.id(createTunnel, { input: { clientId: gone, mode: 'TCP' } });
+    const states = live.states({ kind: 'admin' }, 'client');
+    // As after a restore of a backup that another history went on from: the numbers are the same, the tokens are not.
+    await store.db.client.delete({ where: { id: gone } });
+    await store.db.client.update({ where: { id: kept }, data: { rateLimit: 3 } });
+    await store.db.client.create({ data: { vkey: 'from the backup', tunnels: { create: { mode: 'tcp', port: 1234 } } } });
+    await store.db.$executeRaw`UPDATE "LoggedCommit" SET token = md5(token)`;
+    await store.follower.look();
+    await expectAgreement(api, api.engine);
+    expect(await states.next()).toMatchObject({ done: true });
+    // A log without the row as well, and with fewer rows.
+    await store.db.client.update({ where: { id: kept }, data: { rateLimit: 4 } });
+    await store.db.$executeRaw`DELETE FROM "LoggedCommit" WHERE seq > (SELECT min(seq) FROM "LoggedCommit")`;
+    await store.follower.look();
+    await expectAgreement(api, api.engine);
+    expect(await api.code(createClient, { input: {} })).toBeUndefined();
+    await expectAgreement(api, api.engine);
+  });
+
+  /** The schema over a store that reaches its database through a relay. */
+  async function throughRelay() {
+    const { url, dataDir } = await databases.create();
+    const relay = await relayToPostgresql(url);
+    ends.push(async () => relay.close());
+    const store = writable(await openStore({ url: relay.url, dataDir, log: pino({ level: 'silent' }) }));
+    ends.push(() => store.close());
+    const engine = new FakeEngine();
+    const api = await following(await openSchemaOver(engine, { ...databases, openEmpty: async () => store }));
+    return { api, engine, relay };
+  }
+
+  test('says what became of a write whose COMMIT or its response was lost', async () => {
+    const { api, engine, relay } = await throughRelay();
+    const clientId = await api.id(createClient, { input: {} });
+    relay.lose('response');
+    const id = await api.id(createTunnel, { input: { clientId, mode: 'TCP', remark: 'committed' } });
+    expect(engine.wantedTunnels.get(id)).toMatchObject({ port: 20_000 });
+    relay.lose('commit');
+    expect(await api.code(createTunnel, { input: { clientId, mode: 'TCP', remark: 'rolled back' } })).toBe('DATABASE_UNAVAILABLE');
+    expect((await api.services.store.db.tunnel.findMany()).map(({ remark }) => remark)).toEqual(['committed']);
+    expect(engine.openLeases.size).toBe(0);
+    await expectAgreement(api, engine);
+    expect(await api.code(createTunnel, { input: { clientId, mode: 'TCP' } })).toBeUndefined();
+  });
+
+  test(
+    'has the write of which nobody knew whether it was committed: it fails, its port is released, and it is in effect when the database is back',
+    async () => {
+      const { api, engine, relay } = await throughRelay();
+      const clientId = await api.id(createClient, { input: {} });
+      relay.lose('response', true);
+      expect(await api.code(createTunnel, { input: { clientId, mode: 'TCP' } })).toBe('DATABASE_UNAVAILABLE');
+      expect([engine.openLeases.size, engine.wantedTunnels.size]).toEqual([0, 0]);
+      expect(api.services.store.follower.figures.lagMs).toBeGreaterThan(4000);
+      relay.comeBack();
+      await eventually(() => engine.wantedTunnels.size, (size) => size === 1);
+      await expectAgreement(api, engine);
+      await eventually(() => api.services.store.follower.figures.lagMs, (lag) => lag === 0);
+    },
+    30_000,
+  );
+});
