@@ -3,6 +3,7 @@ import path from 'node:path';
 import { bundlingAgent } from './agent-file.mjs';
 import { install, missingPackages } from './install.mjs';
 import { withLock } from './lock.mjs';
+import { queryCompiler } from './query-compiler.mjs';
 import { root, run, say } from './run.mjs';
 import { runStep, staleReason } from './stamp.mjs';
 
@@ -31,7 +32,10 @@ const steps = [
     'build',
     'compiling',
     compile,
-    () => [...files('src', /\.ts$/), ...inRoot('tsconfig.json', 'package.json', 'src/prepare/steps.mjs', 'src/prepare/agent-file.mjs')],
+    () => [
+      ...files('src', /\.ts$/),
+      ...inRoot('tsconfig.json', 'package.json', 'src/prepare/steps.mjs', 'src/prepare/agent-file.mjs', 'src/prepare/query-compiler.mjs'),
+    ],
     'dist/main.js',
   ),
 ];
@@ -65,7 +69,7 @@ function step(name, doing, make, inputs, ...outputs) {
 
 /** Packages that are not bundled: they are specific to a platform, read their own files, or are only loaded when needed. */
 const native = ['@photostructure/sqlite', '@node-rs/argon2', 'udx-native', 'pg-native'];
-const withFiles = ['serve-index', 'acme-client', 'selfsigned', 'emitter', '@graphql-yoga/render-graphiql', '@prisma/client/runtime/query_compiler*'];
+const withFiles = ['serve-index', 'acme-client', 'selfsigned', 'emitter', '@graphql-yoga/render-graphiql'];
 
 /** The esbuild options: bundles the program into a few files. */
 export const bundling = (outdir) => ({
@@ -80,6 +84,7 @@ export const bundling = (outdir) => ({
   platform: 'node',
   target: 'node20',
   external: [...native, ...withFiles],
+  plugins: [queryCompiler],
   logLevel: 'error',
   // Minified, since Node keeps the source in memory. Names and lines stay for stack traces.
   minifySyntax: true,
