@@ -4,6 +4,7 @@ import { execute, GraphQLInt, GraphQLList, GraphQLObjectType, GraphQLSchema, par
 import * as operations from '../../src/legacy/generated/graphql.ts';
 import { compileOperation } from '../../src/legacy/operation.ts';
 import { createContext } from '../../src/schema/context.ts';
+import { routes } from '../../src/legacy/routes.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { testDatabases } from '../support/database.ts';
 import { openTestSchema } from '../support/schema.ts';
@@ -25,6 +26,13 @@ const reads: ReadonlyArray<readonly [string, TypedDocumentNode<object, Record<st
   ['ApiKeyStatus', operations.ApiKeyStatusDocument, {}],
 ].map(([name, operation, variables]) =>
   [name, operation, variables] as unknown as [string, TypedDocumentNode<object, Record<string, unknown>>, Record<string, unknown>]
+);
+
+test.each(routes.flatMap(({ path, operation }) => operation === undefined ? [] : [[path, operation] as const]))(
+  'the operation of %s compiles',
+  (_, operation) => {
+    expect(compileOperation(schema, operation as TypedDocumentNode<object, object>)).toBeInstanceOf(Function);
+  },
 );
 
 test.each(reads)('the compiled %s answers what GraphQL answers', async (_, operation, variables) => {
