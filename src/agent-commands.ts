@@ -2,7 +2,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { Option, type Command } from 'commander';
 import { createLogs } from './log.ts';
-import { selfTestCommand } from './own-program.ts';
+import { ownCommand, SELF_TEST } from './own-program.ts';
 import { readAgentOptions, type AgentFlags } from './settings/agent-options.ts';
 import { infoOf } from './settings/settings.ts';
 import { SettingsError } from './settings/sources.ts';
@@ -54,7 +54,7 @@ export function addAgentCommands(program: Command): void {
       const { chooseSockets } = await import('./wire/choose-sockets.ts');
       const log = createLogs(logging, json)('agent');
       releaseYoungGeneration();
-      await runAgent({ session, config, version, sockets: await chooseSockets(sockets, selfTestCommand(), (problem) => log.warn(problem)), log });
+      await runAgent({ session, config, version, sockets: await chooseSockets(sockets, ownCommand(SELF_TEST), (problem) => log.warn(problem)), log });
     });
 
   program.command('visit')
@@ -82,7 +82,7 @@ export function addAgentCommands(program: Command): void {
       const { chooseSockets } = await import('./wire/choose-sockets.ts');
       const { runVisitor } = await import('./agent/visitor.ts');
       const log = createLogs(logging)('agent');
-      const backend = await chooseSockets(sockets, selfTestCommand(), (problem) => log.warn(problem));
+      const backend = await chooseSockets(sockets, ownCommand(SELF_TEST), (problem) => log.warn(problem));
       releaseYoungGeneration();
       await runVisitor({ server: address, tls, type, password, listen, sockets: backend, halfClosedMs: halfClosedSeconds * 1000, version, log });
     });

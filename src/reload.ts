@@ -2,6 +2,7 @@ import process from 'node:process';
 import type { Logger } from 'pino';
 import type { BridgeAddress } from './engine/bridge/bridge.ts';
 import type { Engine } from './engine/engine.ts';
+import { GENERATE_CERTIFICATE, ownCommand } from './own-program.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
 import type { Settings } from './settings/settings.ts';
 
@@ -21,7 +22,7 @@ interface Reloaded {
 export function reloadOnHangup({ engine, settings, log, onBridge }: Reloaded): () => void {
   const reloadBridge = async (): Promise<void> => {
     try {
-      onBridge(engine.renewBridge(await bridgeIdentity(settings)));
+      onBridge(engine.renewBridge(await bridgeIdentity(settings, ownCommand(GENERATE_CERTIFICATE))));
     } catch (error) {
       log.error({ err: error }, 'the certificate of the bridge cannot be used: the previous one stays in use');
     }

@@ -14,7 +14,7 @@ import { createGraphql } from './http/graphql.ts';
 import { createLegacyRouter } from './legacy/router.ts';
 import { createLogs, type Logs } from './log.ts';
 import { openPorts } from './open-ports.ts';
-import { selfTestCommand } from './own-program.ts';
+import { GENERATE_CERTIFICATE, ownCommand, SELF_TEST } from './own-program.ts';
 import { readyMessage } from './ready-message.ts';
 import { regularly } from './regularly.ts';
 import { reloadOnHangup } from './reload.ts';
@@ -40,7 +40,7 @@ import { StateSaver } from './store/state-saver.ts';
 import { openStore, type Retention } from './store/store.ts';
 import { version } from './version.ts';
 import { chooseSockets } from './wire/choose-sockets.ts';
-import { releaseYoungGeneration } from './young-generation.ts';
+import { holdYoungGeneration, releaseYoungGeneration } from './young-generation.ts';
 
 /** Maximum connections to the API. */
 const API_SHARES: ShareLimits = { total: 4096, perAddress: 512 };
@@ -64,12 +64,17 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
   const opened: Array<() => Promise<unknown>> = [];
   try {
     if (settings.databaseUrl === '') opened.push(lockDataDir(settings.dataDir));
-    const choosing = chooseSockets(settings.sockets, selfTestCommand(), (problem) => log.warn(problem));
+    // Child processes do this while the store is opened.
+    const choosing = Promise.all([
+      chooseSockets(settings.sockets, ownCommand(SELF_TEST), (problem) => log.warn(problem)),
+      bridgeIdentity(settings, ownCommand(GENERATE_CERTIFICATE)),
+    ]);
+    choosing.catch(() => {}); // awaited below, unless the store can't be opened either
     const store = await openStore({ url: settings.databaseUrl, dataDir: settings.dataDir, log: logs('store'), onLost: endAtOnce });
     opened.push(() => store.close());
-    const sockets = await choosing;
+    const [sockets, identity] = await choosing;
+    holdYoungGeneration(); // the database's thread has undone it
     log.info({ sockets: sockets.name }, 'socket backend');
-    const identity = await bridgeIdentity(settings);
     const attempts = new Attempts();
     const engine = new Engine({
       bridgeHost: settings.bridgeHost,

@@ -1,12 +1,13 @@
+import { execFile } from 'node:child_process';
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { writePrivately } from './private-file.ts';
 import type { Settings } from './settings.ts';
 import { isMissing, SettingsError } from './sources.ts';
 
-/** Agents check the fingerprint, not the date, so the certificate needs no renewal. */
-const YEARS = 100;
+const run = promisify(execFile);
 
 /** The certificate and key of the bridge, as PEM texts. */
 export interface BridgeIdentity {
@@ -21,14 +22,18 @@ export function bridgeIdentityFile(dataDir: string): string {
 
 /**
  * The certificate of the bridge and its key: provided by the operator, or generated in the data directory at the first start.
- * @throws {SettingsError} if they can't be read, written or used
+ * @param generate the command that prints a new certificate and its key ({@link generateCertificate})
+ * @throws {SettingsError} if they can't be read, generated, written or used
  */
-export async function bridgeIdentity(settings: Pick<Settings, 'dataDir' | 'bridgeTlsCert' | 'bridgeTlsKey'>): Promise<BridgeIdentity> {
+export async function bridgeIdentity(
+  settings: Pick<Settings, 'dataDir' | 'bridgeTlsCert' | 'bridgeTlsKey'>,
+  generate: readonly string[],
+): Promise<BridgeIdentity> {
   const { dataDir, bridgeTlsCert, bridgeTlsKey } = settings;
   if ((bridgeTlsCert === '') !== (bridgeTlsKey === '')) throw new SettingsError(['bridge_tls_cert, bridge_tls_key: must be given both or not at all']);
   if (bridgeTlsCert !== '') return checked({ certificate: read(bridgeTlsCert), key: read(bridgeTlsKey) }, `bridge_tls_cert, bridge_tls_key`);
   const file = bridgeIdentityFile(dataDir);
-  const pem = kept(file) ?? await generated(file);
+  const pem = kept(file) ?? await generated(file, generate);
   return checked({ certificate: pem, key: pem }, file);
 }
 
@@ -49,24 +54,14 @@ function kept(file: string): string | undefined {
   }
 }
 
-async function generated(file: string): Promise<string> {
-  const { generate } = await import('selfsigned'); // a large module that most starts don't need
-  const notAfterDate = new Date();
-  notAfterDate.setFullYear(notAfterDate.getFullYear() + YEARS);
-  const { cert, private: key } = await generate([{ name: 'commonName', value: 'Adit bridge' }], {
-    keyType: 'ec',
-    curve: 'P-256',
-    algorithm: 'sha256',
-    notAfterDate,
-    extensions: [{ name: 'basicConstraints', cA: false }, { name: 'keyUsage', digitalSignature: true }, { name: 'extKeyUsage', serverAuth: true }],
-  });
-  const pem = `${cert.trim()}\n${key.trim()}\n`;
+async function generated(file: string, [program = '', ...args]: readonly string[]): Promise<string> {
   try {
-    writePrivately(file, pem);
+    const { stdout } = await run(program, args);
+    writePrivately(file, stdout);
+    return stdout;
   } catch (error) {
     throw unusable(file, error);
   }
-  return pem;
 }
 
 function checked(identity: BridgeIdentity, name: string): BridgeIdentity {

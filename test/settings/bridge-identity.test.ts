@@ -3,10 +3,14 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import { bridgeIdentity, bridgeIdentityFile } from '../../src/settings/bridge-identity.ts';
+import process from 'node:process';
+import { GENERATE_CERTIFICATE } from '../../src/own-program.ts';
+import { programOf } from '../support/processes.ts';
 import { covering, other } from '../support/certificates.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const directory = temporaryDirectory();
+const command = [process.execPath, programOf(), GENERATE_CERTIFICATE];
 const generated = { bridgeTlsCert: '', bridgeTlsKey: '' };
 
 function file(name: string, text: string): string {
@@ -17,20 +21,20 @@ function file(name: string, text: string): string {
 
 test('the first start makes a certificate, for this user only, and the next one shows the same', async () => {
   const dataDir = path.join(directory, 'new/data');
-  const first = await bridgeIdentity({ dataDir, ...generated });
+  const first = await bridgeIdentity({ dataDir, ...generated }, command);
   expect((statSync(bridgeIdentityFile(dataDir)).mode & 0o777).toString(8)).toBe('600');
   expect(readdirSync(dataDir)).toEqual(['bridge-tls.pem']);
   const { validTo, publicKey } = new X509Certificate(first.certificate);
   expect(new Date(validTo).getFullYear()).toBeGreaterThan(2120);
   expect(publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
-  expect(await bridgeIdentity({ dataDir, ...generated })).toEqual(first);
-  expect(await bridgeIdentity({ dataDir: path.join(directory, 'another'), ...generated })).not.toEqual(first);
+  expect(await bridgeIdentity({ dataDir, ...generated }, command)).toEqual(first);
+  expect(await bridgeIdentity({ dataDir: path.join(directory, 'another'), ...generated }, command)).not.toEqual(first);
 });
 
 test("the operator's own certificate is taken as it is, and nothing is generated", async () => {
   const dataDir = path.join(directory, 'own');
   const own = { bridgeTlsCert: file('own.crt', covering.certificate), bridgeTlsKey: file('own.key', covering.key) };
-  expect(await bridgeIdentity({ dataDir, ...own })).toEqual({ certificate: covering.certificate, key: covering.key });
+  expect(await bridgeIdentity({ dataDir, ...own }, command)).toEqual({ certificate: covering.certificate, key: covering.key });
   expect(() => readFileSync(bridgeIdentityFile(dataDir))).toThrow('ENOENT');
 });
 
@@ -44,11 +48,11 @@ test.each([
   ['a file that is missing', { bridgeTlsCert: '/nowhere/x.crt', bridgeTlsKey: '/nowhere/x.key' }, /ENOENT.*x\.crt/],
   ['files that are no PEM', { bridgeTlsCert: file('c.crt', 'hush'), bridgeTlsKey: file('c.key', 'hush') }, /^bridge_tls_cert, bridge_tls_key: (?!.*hush)/],
 ])('%s stops the start', async (_, own, message) => {
-  await expect(bridgeIdentity({ dataDir: directory, ...own })).rejects.toMatchObject({ problems: [expect.stringMatching(message)] });
+  await expect(bridgeIdentity({ dataDir: directory, ...own }, command)).rejects.toMatchObject({ problems: [expect.stringMatching(message)] });
 });
 
 test('a generated file that was damaged stops the start, and is not written over', async () => {
   const place = file('bridge-tls.pem', 'damaged');
-  await expect(bridgeIdentity({ dataDir: directory, ...generated })).rejects.toThrow(place);
+  await expect(bridgeIdentity({ dataDir: directory, ...generated }, command)).rejects.toThrow(place);
   expect(readFileSync(place, 'utf8')).toBe('damaged');
 });
