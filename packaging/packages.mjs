@@ -17,7 +17,7 @@ export function bundledPackages({ inputs }) {
   return sorted(new Set(found));
 }
 
-/** What a bundle imports from packages at run time, such as `serve-index` or `@prisma/client/runtime/x.mjs`. */
+/** The packages that a bundle imports at run time, such as `serve-index`. */
 export function importsOf({ outputs }) {
   const found = Object.values(outputs).flatMap(({ imports }) => imports.filter(({ external }) => external).map((imported) => imported.path));
   return sorted(new Set(found.filter((name) => !isBuiltin(name) && !LEFT_OUT.has(name))));

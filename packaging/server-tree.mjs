@@ -26,14 +26,9 @@ export async function writeServerTree(tree, imports) {
   const { name, version, description, license, type, engines } = manifestOf('.');
   writeFileSync(path.join(tree, 'package.json'), `${JSON.stringify({ name, version, description, license, private: true, type, engines }, undefined, 2)}\n`);
 
-  // Of the Prisma client, which has compilers for every database, only the files that are imported.
-  const files = imports.filter((imported) => imported !== packageOf(imported));
-  const whole = withDependencies(imports.filter((imported) => imported === packageOf(imported)));
-  for (const directory of whole) copyPackage(directory, tree);
-  const parts = [...new Set(files.map((file) => `node_modules/${packageOf(file)}`))];
-  for (const directory of parts) cpSync(path.join(root, directory, 'package.json'), path.join(tree, directory, 'package.json'));
-  for (const file of files) cpSync(path.join(root, 'node_modules', file), path.join(tree, 'node_modules', file));
-  return sorted([...whole, ...parts, ...await addArgon2(tree, whole)]);
+  const packages = withDependencies(imports);
+  for (const directory of packages) copyPackage(directory, tree);
+  return sorted([...packages, ...await addArgon2(tree, packages)]);
 }
 
 function copyPackage(directory, tree) {

@@ -16,10 +16,14 @@ export const queryCompiler = {
         export const wasm = { valueOf: () => readFileSync(new URL(file, import.meta.url)) };`,
       resolveDir: path.dirname(module),
     }));
-    build.onResolve({ filter: /\/query_compiler_\w+\.\w+\.wasm$/ }, ({ path: file, resolveDir }) => ({ path: path.join(resolveDir, file), namespace: 'wasm' }));
-    build.onLoad({ filter: /./, namespace: 'wasm' }, ({ path: file }) => {
-      const [, base64] = /"([\w+/=]+)"/.exec(readFileSync(`${file}-base64.mjs`, 'latin1')) ?? [];
-      if (base64 === undefined) throw new Error(`${file}-base64.mjs does not have the text that this version of Prisma has`);
+    build.onResolve({ filter: /^\.\/query_compiler_\w+\.\w+\.wasm$/ }, ({ path: name, resolveDir }) => ({
+      path: path.basename(name),
+      namespace: 'wasm',
+      pluginData: path.join(resolveDir, `${name}-base64.mjs`),
+    }));
+    build.onLoad({ filter: /./, namespace: 'wasm' }, ({ pluginData: module }) => {
+      const [, base64] = /"([\w+/=]+)"/.exec(readFileSync(module, 'latin1')) ?? [];
+      if (base64 === undefined) throw new Error(`${module} does not have the text that this version of Prisma has`);
       return { contents: Buffer.from(base64, 'base64'), loader: 'file' };
     });
   },
