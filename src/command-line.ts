@@ -1,11 +1,13 @@
 import { addAgentCommands } from './agent-commands.ts';
+import { addNodesCommand } from './nodes-command.ts';
 import { newProgram, runProgram } from './program.ts';
 import { addServerCommand } from './server-command.ts';
 
-/** Runs the command line: `adit server`, `adit agent`, `adit visit`. Each command loads its modules only when it runs. */
+/** Runs the command line: `adit server`, `adit agent`, `adit visit`, `adit nodes`. Each command loads its modules only when it runs. */
 export async function commandLine(): Promise<void> {
   const program = newProgram();
   addServerCommand(program);
   addAgentCommands(program);
+  addNodesCommand(program);
   await runProgram(program);
 }

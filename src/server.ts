@@ -13,6 +13,7 @@ import { metricsRoute } from './http/metrics.ts';
 import { createGraphql } from './http/graphql.ts';
 import { createLegacyRouter } from './legacy/router.ts';
 import { createLogs, type Logs } from './log.ts';
+import { reportNode } from './node-reports.ts';
 import { openPorts } from './open-ports.ts';
 import { GENERATE_CERTIFICATE, ownCommand, SELF_TEST } from './own-program.ts';
 import { readyMessage } from './ready-message.ts';
@@ -31,6 +32,7 @@ import { createServices, type Services } from './schema/services.ts';
 import { nameFormerTokens } from './schema/access/tokens.ts';
 import { acmeOptions } from './settings/acme.ts';
 import { ticketSecret } from './settings/ticket-secret.ts';
+import { ownNodeName } from './settings/node-name.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
 import type { LoadedSettings } from './settings/load.ts';
 import type { Settings } from './settings/settings.ts';
@@ -147,7 +149,8 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     opened.push(() => declarations.stop());
     const sweep = regularly(SWEEP_MS, () => sweepExpiries(services), log, 'expiries could not be published; tried again in a minute');
     opened.push(() => sweep.stop());
-    const created = createHttp(settings, services, face, logs, stopping.signal);
+    const node = await ownNodeName(settings);
+    const created = createHttp(settings, services, face, logs, stopping.signal, node);
     // The bridge opens last, when everything it needs is ready, and the event loop is free for many reconnecting agents.
     bridge = await openPorts(settings, { host: 'bridgeHost', ports: ['bridgePort', 'bridgeTlsPort'] }, () => engine.listen());
     const stopReloading = reloadOnHangup({
@@ -164,6 +167,9 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
       { host: 'vhostHost', ports: ['vhostHttpPort', 'vhostHttpsPort'] },
       () => engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort }),
     );
+    await store.node.join({ name: node, address: settings.nodeAddress === '' ? '' : `${settings.nodeAddress}:${bridge.port}`, version });
+    const figures = () => ({ ...engine.served, lagMs: store.follower.figures.lagMs });
+    opened.push(reportNode({ node: store.node, figures, log, onReplaced: endAtOnce }));
     const web = await openPorts(settings, { host: 'httpHost', ports: ['httpPort'] }, () => listen(created, settings));
     opened.push(() => close(web));
     const stop = stopSignal(log);
@@ -193,7 +199,7 @@ function listening(bridge: BridgeAddress | undefined): BridgeAddress {
   return bridge;
 }
 
-function createHttp(settings: Settings, services: Services, engine: LocalFace, logs: Logs, stopping: AbortSignal): http.Server {
+function createHttp(settings: Settings, services: Services, engine: LocalFace, logs: Logs, stopping: AbortSignal, node: string): http.Server {
   const { store, live } = services;
   stopping.addEventListener('abort', () => live.close());
   const callers = createCallers({ services, settings });
@@ -209,7 +215,7 @@ function createHttp(settings: Settings, services: Services, engine: LocalFace, l
       nextSlice: (address) => services.timeSlices.next(address),
       contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`),
     }),
-    metrics: metricsRoute({ numbers: () => numbersOf(engine, services) }, callers, version),
+    metrics: metricsRoute({ numbers: () => numbersOf(engine, services) }, callers, { version, node }),
     health: {
       database: () =>
         store.ping().catch((error: unknown) => {

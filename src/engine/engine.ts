@@ -217,6 +217,11 @@ export class Engine {
     return this.#environment.inOrder(() => this.#parts.clients.sweep());
   }
 
+  /** Connected agents, and open connections of visitors. Takes no time. */
+  get served(): { readonly agents: number; readonly connections: number } {
+    return { agents: this.#bridge.counts.sessions, connections: this.#environment.visitors.open };
+  }
+
   /** Current and total numbers of handshakes, sessions and visitors; for health and metrics. */
   get counts(): Bridge['counts'] & Certificates['counts'] & ReturnType<typeof countOut> & { readonly visitors: number; readonly hostConnections: number } {
     const { hosts, certificates, visitors } = this.#environment;

@@ -42,8 +42,8 @@ const counters = {
 } as const;
 
 /** `/metrics` in Prometheus' text format, for administrators: by signature, token, session, or HTTP Basic. */
-export function metricsRoute(engine: MeteredEngine, callers: HttpCallers, version: string): RequestHandler {
-  const { registry, update } = metricsOf(version);
+export function metricsRoute(engine: MeteredEngine, callers: HttpCallers, program: Readonly<Record<'version' | 'node', string>>): RequestHandler {
+  const { registry, update } = metricsOf(program);
   return Router().get('/metrics', async (request, response) => {
     const who = await authenticate(callers, request);
     if (who.kind !== 'known' || who.caller.kind !== 'admin' || who.caller.wall === true) {
@@ -58,7 +58,7 @@ export function metricsRoute(engine: MeteredEngine, callers: HttpCallers, versio
 }
 
 /** All metrics, with the numbers that were last passed to `update`. */
-function metricsOf(version: string) {
+function metricsOf(program: Readonly<Record<'version' | 'node', string>>) {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   // These visit each socket, or list them synchronously: 12,000 connections would hold the event loop for 30 ms.
@@ -79,7 +79,7 @@ function metricsOf(version: string) {
       }),
     );
   }
-  new Gauge({ name: 'adit_info', help: 'The program that runs.', labelNames: ['version'], registers }).set({ version }, 1);
+  new Gauge({ name: 'adit_info', help: 'The program that runs.', labelNames: ['version', 'node'], registers }).set(program, 1);
   const shownGauges = entries(gauges).map(([key, help]) => ({ key, metric: new Gauge({ name: nameOf(key), help, registers }) }));
   const shownCounters = entries(counters).map(([key, help]) => ({ key, metric: new Counter({ name: `${nameOf(key)}_total`, help, registers }) }));
   const bytes = new Gauge({

@@ -12,8 +12,10 @@ import {
   integer,
   logLevels,
   networks,
+  nodeName,
   oneOf,
   optionalFilePath,
+  optionalHost,
   port,
   portRanges,
   secret,
@@ -91,6 +93,14 @@ export const settingsSchema = z.object({
     value: 'TEXT',
     secret: true,
     help: "the administrator's password; not set = generated at the first start",
+  }),
+  node: nodeName.prefault('').register(settingInfo, {
+    value: 'NAME',
+    help: 'name of this server among those that have used its database; empty = the host name of the first start, kept in the data directory',
+  }),
+  nodeAddress: optionalHost.prefault('').register(settingInfo, {
+    value: 'HOST',
+    help: 'IP address or host name at which the bridge of this server is reached, as `adit nodes` shows it; empty = unknown',
   }),
   allowPorts: portRanges.prefault('').register(settingInfo, { value: 'PORTS', help: 'ports that tunnels may use, such as 9001-9009,10001; empty = all' }),
   allowLocalProxy: boolean.prefault(false).register(settingInfo, {

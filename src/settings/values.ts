@@ -33,6 +33,12 @@ export const optionalFilePath = z.union([z.literal(''), filePath], { error: 'mus
 /** An address or host name to listen on. */
 export const host = text.regex(/^[\w.:%-]+$/, 'must be an IP address or a host name, without a port');
 
+/** The same, or "". */
+export const optionalHost = z.union([z.literal(''), host], { error: 'must be an IP address or a host name, without a port' });
+
+/** The name of a node, or "". */
+export const nodeName = z.string('must be a text').regex(/^[\w.-]{0,63}$/, 'must be at most 63 letters, digits, dots, hyphens or underscores');
+
 /** An HTTPS URL that the server connects to. */
 export const httpsUrl = z.url({ protocol: /^https$/, error: 'must be a URL that begins with https://' }).max(1000, 'must be at most 1000 characters long');
 

@@ -25,6 +25,7 @@ import type { UserPageQuery } from './hot/user-page.ts';
 import { addTraffic, pruneTraffic, type TrafficRetention } from './hot/traffic.ts';
 import type { AuditEntry, Client, Host, Tunnel, User } from './generated/sqlite/client.ts';
 import type { Dialect } from './migrations.ts';
+import { Nodes, type NodeState, pruneNodes } from './nodes.ts';
 import type { Reading } from './reading.ts';
 import { transactions } from './transaction.ts';
 import type { RunTransaction, Transaction } from './transaction.ts';
@@ -38,6 +39,10 @@ export interface Store {
   readonly transaction: RunTransaction;
   /** Publishes committed changes in order, and on PostgreSQL follows the log of changes. */
   readonly follower: CommitFollower;
+  /** This process among the servers on the database. */
+  readonly node: Nodes;
+  /** The servers that have used the database in the last week, by name. On SQLite, only this one. */
+  nodes(): Promise<NodeState[]>;
   /** A page of clients, whole rows. */
   readonly clientPage: (query: ClientPageQuery) => Promise<Page<Client>>;
   /** The same list page by page, of any length. */
@@ -82,7 +87,10 @@ export interface Store {
 }
 
 /** What resolvers use of the store. They change something only through `context.write`. */
-export type StoreToRead = Omit<Store, 'transaction' | 'follower' | 'tryWrite' | 'saveCounters' | 'forgetRunningState' | 'forgetDeclared' | 'prune' | 'close'>;
+export type StoreToRead = Omit<
+  Store,
+  'transaction' | 'follower' | 'node' | 'tryWrite' | 'saveCounters' | 'forgetRunningState' | 'forgetDeclared' | 'prune' | 'close'
+>;
 
 /** How long history is kept, in days. */
 export interface Retention {
@@ -136,11 +144,14 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     write: (run) => tryWrite(run, dialect),
   });
   const { transaction } = health;
+  const node = new Nodes({ db, transaction, dialect });
   return {
     db,
     dialect,
     transaction,
     follower,
+    node,
+    nodes: () => node.all(),
     clientPage: (query) => clientPage(reader, query),
     clientPages: (query) => clientPages(reader, query),
     tunnelPage: (query) => tunnelPage(reader, query),
@@ -169,6 +180,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
         await pruneTraffic(tx, traffic, now);
         await pruneAudit(tx, new Date(now - audit * 86_400_000));
         await pruneLog(tx);
+        await pruneNodes(tx);
       }),
     ping: () => health.check(),
     async close() {

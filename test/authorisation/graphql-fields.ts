@@ -39,6 +39,7 @@ const notByToken = (caller: CallerName) => caller === 'user token' || caller ===
 
 const queries: Readonly<Record<string, ExpectedField>> = {
   server: { least: 'client login', field: () => 'server { version bridgePort }', value: () => ({ version: '0.0.0', bridgePort: 8024 }) },
+  nodes: { least: 'administrator', field: () => 'nodes { name version }', value: () => [] },
   viewer: {
     least: 'client login',
     field: () => 'viewer { role readOnly secrets user { id } client { id } }',

@@ -54,6 +54,7 @@ const expected: Readonly<Record<string, Expected>> = {
     field: () => 'serverTrafficEverySecond { inletBytes }',
     reported: () => [{ inletBytes: 600 }],
   },
+  nodesEverySecond: { least: 'administrator', ofAll: true, repeats: true, field: () => 'nodesEverySecond { name }', reported: () => [[]] },
   auditAdded: {
     least: 'administrator',
     ofAll: true,

@@ -61,7 +61,7 @@ async function expectAgreement({ services: { store: { db } } }: SchemaOver, engi
 describeWith('initdb', 'the log of changes', () => {
   const databases = testDatabases('postgresql');
 
-  test('has each commit once, in order and without holes, whoever makes it: all are followed, and own ones are published once', async () => {
+  test('has each commit once, in order and without holes, from any server: all are followed, and own ones are published once', async () => {
     const api = await following(await openTestSchema(databases));
     const { store, changes } = api.services;
     const published: number[] = [];

@@ -17,6 +17,7 @@ const models: Readonly<Record<keyof Db, true>> = {
   searchSegment: true,
   auditEntry: true,
   loggedCommit: true,
+  node: true,
   trafficSample: true,
   session: true,
   apiToken: true,
@@ -36,6 +37,7 @@ const methods: Readonly<Record<{ [Model in keyof Db]: keyof Db[Model] }[keyof Db
 const lacking: Readonly<Record<Exclude<keyof Store, keyof Context['store']>, true>> = {
   transaction: true,
   follower: true,
+  node: true,
   tryWrite: true,
   saveCounters: true,
   forgetRunningState: true,

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { StoreError } from './errors.ts';
+import type { PrismaClient } from './generated/sqlite/client.ts';
+import type { Dialect } from './migrations.ts';
+import type { RunTransaction, Transaction } from './transaction.ts';
+
+/** A node is considered dead when it has not reported for this long, in ms, by the database's clock. */
+export const NODE_DEAD_MS = 10_000;
+/** Rows of nodes that have not reported for this long are deleted, in days. */
+const KEEP_DAYS = 7;
+
+/** What a node says of itself at start. */
+export interface NodeIdentity {
+  readonly name: string;
+  /** The address of its bridge, host:port; "" = unknown. */
+  readonly address: string;
+  readonly version: string;
+}
+
+/** What a node reports regularly. */
+export interface NodeFigures {
+  /** Connected agents. */
+  readonly agents: number;
+  /** Open connections of visitors. */
+  readonly connections: number;
+  /** The share of the time in which its event loop was busy. */
+  readonly load: number;
+  /** How far it is behind the log of changes, in ms. */
+  readonly lagMs: number;
+}
+
+/** A node as it last reported. */
+export interface NodeState extends NodeIdentity, NodeFigures {
+  readonly startedAt: Date;
+  readonly alive: boolean;
+}
+
+/** The dependencies of {@link Nodes}. */
+export interface NodesParts {
+  readonly db: PrismaClient;
+  readonly transaction: RunTransaction;
+  readonly dialect: Dialect;
+}
+
+/** Another server was started later with this node's name. */
+export class NodeReplacedError extends StoreError {
+  constructor(name: string) {
+    super(`another server has taken the name of this node, ${name}: give each its own with ADIT_NODE`);
+  }
+}
+
+/**
+ * The servers on the database. On PostgreSQL each has a row, with its name and a random incarnation; of two servers with one name, the one that was started later
+ * keeps the row, and the other one ends. On SQLite there is only this one, and nothing is stored.
+ */
+export class Nodes {
+  readonly #parts: NodesParts;
+  readonly #incarnation = randomUUID();
+  #own: NodeState | undefined;
+
+  constructor(parts: NodesParts) {
+    this.#parts = parts;
+  }
+
+  /** This node is running: takes the row of its name. */
+  async join(identity: NodeIdentity): Promise<void> {
+    this.#own = { ...identity, agents: 0, connections: 0, load: 0, lagMs: 0, alive: true, startedAt: new Date() };
+    if (this.#parts.dialect === 'sqlite') return;
+    this.#own = { ...this.#own, startedAt: await this.#parts.transaction((tx) => this.#takeRow(tx, identity, undefined)) };
+  }
+
+  /** Reports figures. @throws {NodeReplacedError} if another server has taken the name */
+  async report(figures: NodeFigures): Promise<void> {
+    const own = this.#own;
+    if (own === undefined) return;
+    this.#own = { ...own, ...figures };
+    if (this.#parts.dialect === 'sqlite') return;
+    const { agents, connections, load, lagMs } = figures;
+    await this.#parts.transaction(async (tx) => {
+      const updated = await tx.$executeRaw`UPDATE "Node" SET "seenAt" = timezone('UTC', clock_timestamp()), agents = ${agents}, connections = ${connections},
+        load = ${load}, "lagMs" = ${lagMs} WHERE name = ${own.name} AND incarnation = ${this.#incarnation}`;
+      if (updated > 0) return;
+      // The row was taken by another server, or it is missing or older in a database that was restored from a backup.
+      const other = await tx.node.findUnique({ where: { name: own.name }, select: { startedAt: true } });
+      if (other !== null && other.startedAt > own.startedAt) throw new NodeReplacedError(own.name);
+      await this.#takeRow(tx, own, own.startedAt);
+    });
+  }
+
+  /** This node ends properly: it is not alive from now on. */
+  async leave(): Promise<void> {
+    if (this.#parts.dialect === 'sqlite') return;
+    await this.#parts.transaction((tx) => tx.$executeRaw`UPDATE "Node" SET stopped = true WHERE incarnation = ${this.#incarnation}`);
+  }
+
+  /** All nodes by name. */
+  async all(): Promise<NodeState[]> {
+    if (this.#parts.dialect === 'sqlite') return this.#own ? [this.#own] : [];
+    return this.#parts.db.$queryRaw<NodeState[]>`SELECT name, address, version, "startedAt", agents, connections, load, "lagMs",
+      NOT stopped AND "seenAt" > timezone('UTC', clock_timestamp()) - ${NODE_DEAD_MS} * interval '1 ms' AS alive FROM "Node" ORDER BY name`;
+  }
+
+  /** @param since when this node was started, absent = now. @returns it */
+  async #takeRow(tx: Transaction, { name, address, version }: NodeIdentity, since: Date | undefined): Promise<Date> {
+    const startedAt = since ?? (await tx.$queryRaw<Array<{ now: Date }>>`SELECT timezone('UTC', clock_timestamp()) AS now`)[0]?.now ?? new Date();
+    await tx.node.deleteMany({ where: { name } });
+    await tx.node.create({ data: { name, address, version, incarnation: this.#incarnation, startedAt, seenAt: startedAt } });
+    return startedAt;
+  }
+}
+
+/** Deletes the rows of nodes that have not reported for a week. */
+export async function pruneNodes(tx: Transaction): Promise<void> {
+  await tx.node.deleteMany({ where: { seenAt: { lt: new Date(Date.now() - KEEP_DAYS * 86_400_000) } } });
+}

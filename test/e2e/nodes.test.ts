@@ -1,0 +1,68 @@
+import process from 'node:process';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { Child, endChildren } from '../support/child.ts';
+import { eventuallyAsync } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
+import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
+import { authKey, metrics, newDataDir, programOf, quickStart, type ServerProcess, startServer } from '../support/processes.ts';
+import { describeWith } from '../support/programs.ts';
+import { serve } from '../support/served.ts';
+import { roundTrip, startEcho, visit } from '../support/target.ts';
+import { version } from '../../src/version.ts';
+
+afterEach(endChildren);
+
+/** What `adit nodes` prints, and how it ends. */
+async function aditNodes({ httpPort }: Pick<ServerProcess, 'httpPort'>, words: readonly string[] = [], key = authKey) {
+  const child = new Child(process.execPath, [...quickStart, programOf(), 'nodes', ...words], {
+    ADIT_DATA_DIR: newDataDir(),
+    ADIT_HTTP_PORT: String(httpPort),
+    ADIT_AUTH_KEY: key,
+  });
+  const { code } = await child.exited;
+  return { code, output: child.output };
+}
+
+const rows = async (server: ServerProcess) => (await aditNodes(server, ['--json'])).output.trim().split('\n').map((line): unknown => JSON.parse(line));
+
+describeWith('initdb', 'adit nodes on PostgreSQL', () => {
+  let postgresql: PostgresqlServer;
+  beforeAll(async () => {
+    postgresql = await startPostgresql();
+  }, 30_000);
+  afterAll(() => postgresql.stop());
+
+  test('shows each server that has used the database, with its agents and connections', async () => {
+    const environment = { ADIT_DATABASE_URL: await postgresql.createDatabase(), ADIT_NODE: 'one', ADIT_NODE_ADDRESS: '192.0.2.1' };
+    const { server, tunnel, agent } = await serve((await startEcho()).address, { environment });
+    const visitor = await visit(tunnel.port);
+    await roundTrip(visitor, 'hello');
+    const one = { name: 'one', address: `192.0.2.1:${server.bridgePort}`, version, startedAt: expect.any(String), lag: 0 };
+    const [seen] = await eventuallyAsync(() => rows(server), ([row]) => typeof row === 'object' && row !== null && 'agents' in row && row.agents === 1);
+    expect(seen).toEqual({ ...one, alive: true, agents: 1, connections: 1, load: expect.any(Number) });
+    expect(await metrics(server)).toMatch(/^adit_info\{version="[^"]+",node="one"\} 1$/m);
+    visitor.destroy();
+    await agent.end();
+    server.child.kill('SIGTERM');
+    await server.child.exited;
+
+    const next = await startServer({ environment: { ...environment, ADIT_NODE: 'two', ADIT_NODE_ADDRESS: '' } });
+    expect(await rows(next)).toEqual([
+      expect.objectContaining({ ...one, alive: false }),
+      { name: 'two', address: null, version, startedAt: expect.any(String), alive: true, agents: 0, connections: 0, load: 0, lag: 0 },
+    ]);
+    expect((await aditNodes(next)).output).toMatch(
+      /^NAME +ADDRESS +VERSION +STARTED +ALIVE +AGENTS +CONNECTIONS +LOAD +LAG\none +192\.0\.2\.1:.* no .*\ntwo +- .* yes +0 +0 +0 % +0 s\n$/,
+    );
+  }, 60_000);
+});
+
+test('adit nodes on SQLite shows the server itself, and explains in one line why there is no list', async () => {
+  const server = await startServer({ environment: { ADIT_NODE: 'alone' } });
+  expect(await rows(server)).toMatchObject([{ name: 'alone', alive: true, lag: 0 }]);
+  expect(await aditNodes(server, [], 'another key')).toEqual({ code: 1, output: expect.stringMatching(/^adit: the server at \S+ refused the request: .+\n$/) });
+  expect(await aditNodes({ httpPort: await freePort() })).toEqual({
+    code: 1,
+    output: expect.stringMatching(/^adit: no response from the server at \S+: .*ECONNREFUSED.*\n$/),
+  });
+}, 60_000);

@@ -1,0 +1,20 @@
+import { writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { expect, test } from '@jest/globals';
+import { nodeNameFile, ownNodeName } from '../../src/settings/node-name.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const directory = temporaryDirectory();
+
+test('the name of a node is the setting, or else the host name of the first start', async () => {
+  const dataDir = path.join(directory, 'new');
+  expect(await ownNodeName({ node: 'mine', dataDir })).toBe('mine');
+  await expect(readFile(nodeNameFile(dataDir), 'utf8')).rejects.toThrow('ENOENT');
+  expect(await ownNodeName({ node: '', dataDir })).toBe(hostname());
+  writeFileSync(nodeNameFile(dataDir), 'of-the-first-start\n');
+  expect(await ownNodeName({ node: '', dataDir })).toBe('of-the-first-start');
+  writeFileSync(nodeNameFile(dataDir), 'not a name\n');
+  expect(await ownNodeName({ node: '', dataDir })).toBe(hostname());
+});

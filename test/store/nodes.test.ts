@@ -1,0 +1,74 @@
+import { expect, test } from '@jest/globals';
+import { NodeReplacedError, Nodes } from '../../src/store/nodes.ts';
+import { eachDialect, testDatabases } from '../support/database.ts';
+import { describeWith } from '../support/programs.ts';
+import type { TestStore } from '../support/test-store.ts';
+
+const figures = { agents: 3, connections: 4, load: 0.25, lagMs: 5 };
+const identity = (name: string) => ({ name, address: `${name}.example:8024`, version: '1.2.3' });
+
+eachDialect('a node', (databases) => {
+  test('is listed with what it last reported', async () => {
+    const { dialect, db, transaction } = await databases.openEmpty();
+    const node = new Nodes({ dialect, db, transaction });
+    await node.report(figures); // before it has joined: nothing happens
+    expect(await node.all()).toEqual([]);
+    await node.join(identity('one'));
+    await node.report(figures);
+    expect(await node.all()).toEqual([{ ...identity('one'), ...figures, alive: true, startedAt: expect.any(Date) }]);
+    const [state] = await node.all();
+    expect(Math.abs(Date.now() - Number(state?.startedAt))).toBeLessThan(60_000);
+  });
+});
+
+describeWith('initdb', 'nodes on PostgreSQL', () => {
+  const databases = testDatabases('postgresql');
+  const nodeOf = ({ dialect, db, transaction }: TestStore) => new Nodes({ dialect, db, transaction });
+
+  test('see each other; one that has ended, or has not reported for ten seconds, is not alive', async () => {
+    const store = await databases.openEmpty();
+    const [one, two, three] = [nodeOf(store), nodeOf(store), nodeOf(store)];
+    await one.join(identity('one'));
+    await two.join(identity('two'));
+    await three.join(identity('three'));
+    await two.leave();
+    await store.db.$executeRaw`UPDATE "Node" SET "seenAt" = "seenAt" - interval '11 s' WHERE name = 'three'`;
+    const alive = async () => (await one.all()).map(({ name, alive }) => [name, alive]);
+    expect(await alive()).toEqual([['one', true], ['three', false], ['two', false]]);
+    await three.report(figures);
+    expect(await alive()).toEqual([['one', true], ['three', true], ['two', false]]);
+  });
+
+  test('with one name: the one that was started later has it, the other one ends', async () => {
+    const store = await databases.openEmpty();
+    const [older, younger] = [nodeOf(store), nodeOf(store)];
+    await older.join(identity('one'));
+    await younger.join({ ...identity('one'), version: '2.0.0' });
+    await expect(older.report(figures)).rejects.toThrow(NodeReplacedError);
+    await younger.report(figures);
+    await older.leave();
+    expect(await younger.all()).toMatchObject([{ version: '2.0.0', alive: true, agents: 3 }]);
+  });
+
+  test('take their rows back when a database was restored that lacks them, or has one of an earlier start', async () => {
+    const store = await databases.openEmpty();
+    const node = nodeOf(store);
+    await node.join(identity('one'));
+    const [before] = await node.all();
+    await store.db.node.deleteMany();
+    await node.report(figures);
+    await store.db.$executeRaw`UPDATE "Node" SET incarnation = 'earlier', "startedAt" = "startedAt" - interval '1 d', agents = 99`;
+    await node.report(figures);
+    await node.report(figures);
+    expect(await node.all()).toEqual([{ ...before, ...figures, alive: true }]);
+  });
+
+  test('that have not reported for a week are forgotten', async () => {
+    const store = await databases.openEmpty();
+    await nodeOf(store).join(identity('one'));
+    await nodeOf(store).join(identity('two'));
+    await store.db.$executeRaw`UPDATE "Node" SET "seenAt" = "seenAt" - interval '8 d' WHERE name = 'one'`;
+    await store.prune({ audit: 1, traffic: { minute: 1, hour: 1, day: 1 } });
+    expect((await store.db.node.findMany()).map(({ name }) => name)).toEqual(['two']);
+  });
+});
