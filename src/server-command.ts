@@ -30,9 +30,9 @@ export function addServerCommand(program: Command): void {
         process.stdout.write(printSettings(readSettings(input)));
         return;
       }
-      const loaded = loadSettings(input);
+      const { settings } = readSettings(input);
       const { runServer } = await import('./server.ts');
-      await runServer(loaded);
+      await runServer(settings, () => loadSettings(input));
     });
 
   for (const name of settingNames) addSettingOptions(server, name);

@@ -31,7 +31,7 @@ import type { HostPorts } from './rules/public-address.ts';
 import { createServices, type Services } from './schema/services.ts';
 import { nameFormerTokens } from './schema/access/tokens.ts';
 import { acmeOptions } from './settings/acme.ts';
-import { ticketSecret } from './settings/ticket-secret.ts';
+import { ticketSecret, TICKETS_FILE } from './settings/ticket-secret.ts';
 import { ownNodeName } from './settings/node-name.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
 import type { LoadedSettings } from './settings/load.ts';
@@ -39,6 +39,7 @@ import type { Settings } from './settings/settings.ts';
 import { databaseFailure } from './store/database-failure.ts';
 import { lockDataDir } from './store/data-lock.ts';
 import { StateSaver } from './store/state-saver.ts';
+import { firstStartFiles, SharedFiles } from './shared-files.ts';
 import { openStore, type Retention } from './store/store.ts';
 import { version } from './version.ts';
 import { chooseSockets } from './wire/choose-sockets.ts';
@@ -56,25 +57,32 @@ const SWEEP_MS = 60_000;
 /**
  * Runs the server: starts settings, store, engine, schema and HTTP in this order, then prints the ready message on stdout. SIGHUP reloads
  * certificates. SIGTERM or SIGINT drains the server, and a second signal stops it immediately. Resolves when the server is drained.
+ * @param read the settings without secrets that are not generated yet @param load completes them, and generates those secrets
  * @throws the error that prevents the start, such as a port in use; all ports are closed then
  */
-export async function runServer({ settings, generated, notices }: LoadedSettings): Promise<void> {
-  const logs = createLogs(settings);
+export async function runServer(read: Settings, load: () => LoadedSettings): Promise<void> {
+  const logs = createLogs(read);
   const log = logs('server');
-  for (const notice of notices) log.warn(notice);
   const stopping = new AbortController();
   const opened: Array<() => Promise<unknown>> = [];
   try {
-    if (settings.databaseUrl === '') opened.push(lockDataDir(settings.dataDir));
+    const { dataDir, databaseUrl } = read;
+    // On PostgreSQL, the secrets may be in the database.
+    const alone = databaseUrl === '' ? load() : undefined;
+    if (alone) opened.push(lockDataDir(dataDir));
     // Child processes do this while the store is opened.
-    const choosing = Promise.all([
-      chooseSockets(settings.sockets, ownCommand(SELF_TEST), (problem) => log.warn(problem)),
-      bridgeIdentity(settings, ownCommand(GENERATE_CERTIFICATE)),
-    ]);
-    choosing.catch(() => {}); // awaited below, unless the store can't be opened either
-    const store = await openStore({ url: settings.databaseUrl, dataDir: settings.dataDir, log: logs('store'), onLost: endAtOnce });
+    const choosing = chooseSockets(read.sockets, ownCommand(SELF_TEST), (problem) => log.warn(problem));
+    const ownIdentity = alone && bridgeIdentity(alone.settings, ownCommand(GENERATE_CERTIFICATE));
+    Promise.all([choosing, ownIdentity]).catch(() => {}); // awaited below, unless the store can't be opened either
+    const store = await openStore({ url: databaseUrl, dataDir, log: logs('store'), onLost: endAtOnce });
     opened.push(() => store.close());
-    const [sockets, identity] = await choosing;
+    const shared = alone ? undefined : await SharedFiles.open({ store, dataDir, invitation: read.invitation, log });
+    await shared?.synchronize(firstStartFiles);
+    const { settings, generated, notices } = alone ?? load();
+    for (const notice of notices) log.warn(notice);
+    const sockets = await choosing;
+    const identity = await (ownIdentity ?? bridgeIdentity(settings, ownCommand(GENERATE_CERTIFICATE)));
+    await shared?.synchronize(firstStartFiles);
     holdYoungGeneration(); // the database's thread has undone it
     log.info({ sockets: sockets.name }, 'socket backend');
     const attempts = new Attempts();
@@ -102,7 +110,12 @@ export async function runServer({ settings, generated, notices }: LoadedSettings
     opened.push(() => engine.close());
     const tickets = regularly(
       TICKETS_MS,
-      async () => engine.sealTickets(await ticketSecret(settings.dataDir, Date.now())),
+      async () => {
+        await shared?.synchronize([TICKETS_FILE]);
+        const secret = await ticketSecret(dataDir, Date.now());
+        await shared?.synchronize([TICKETS_FILE]);
+        engine.sealTickets(secret);
+      },
       log,
       'the secret of TLS session tickets could not be kept; tried again in ten minutes',
     );

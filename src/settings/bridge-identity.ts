@@ -15,9 +15,12 @@ export interface BridgeIdentity {
   readonly key: string;
 }
 
+/** The name of the file of the generated certificate and its key. */
+export const BRIDGE_FILE = 'bridge-tls.pem';
+
 /** The file of the generated certificate and its key. */
 export function bridgeIdentityFile(dataDir: string): string {
-  return path.join(dataDir, 'bridge-tls.pem');
+  return path.join(dataDir, BRIDGE_FILE);
 }
 
 /**

@@ -19,9 +19,12 @@ const storedSchema = z.strictObject({ authKey: z.string(), authCryptKey: z.strin
 /** Secrets by name. */
 export type StoredSecrets = z.output<typeof storedSchema>;
 
+/** The name of the file of the generated secrets. */
+export const SECRETS_FILE = 'secrets.json';
+
 /** The file of the generated secrets. */
 export function secretsFile(dataDir: string): string {
-  return path.join(dataDir, 'secrets.json');
+  return path.join(dataDir, SECRETS_FILE);
 }
 
 /**

@@ -102,6 +102,12 @@ export const settingsSchema = z.object({
     value: 'HOST',
     help: 'IP address or host name at which the bridge of this server is reached, as `adit nodes` shows it; empty = unknown',
   }),
+  invitation: secret.trim().prefault('').register(settingInfo, {
+    value: 'TEXT',
+    secret: true,
+    help:
+      'what `adit nodes invite` prints on another server of the installation: this server then uses the secrets and the certificate that are stored in the PostgreSQL database; needed once',
+  }),
   allowPorts: portRanges.prefault('').register(settingInfo, { value: 'PORTS', help: 'ports that tunnels may use, such as 9001-9009,10001; empty = all' }),
   allowLocalProxy: boolean.prefault(false).register(settingInfo, {
     value: 'BOOLEAN',

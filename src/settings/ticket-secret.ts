@@ -14,9 +14,12 @@ const stored = z.strictObject({
   madeAt: z.number(),
 });
 
+/** The name of the file of the secret. */
+export const TICKETS_FILE = 'tls-tickets.json';
+
 /** The file of the secret that seals TLS session tickets, so that tickets survive a restart. */
 export function ticketSecretFile(dataDir: string): string {
-  return path.join(dataDir, 'tls-tickets.json');
+  return path.join(dataDir, TICKETS_FILE);
 }
 
 /**

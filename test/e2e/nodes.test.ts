@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import process from 'node:process';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Child, endChildren } from '../support/child.ts';
@@ -6,11 +8,13 @@ import { freePort } from '../support/free-port.ts';
 import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
 import { authKey, metrics, newDataDir, programOf, quickStart, type ServerProcess, startServer } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
+import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
 import { serve } from '../support/served.ts';
 import { roundTrip, startEcho, visit } from '../support/target.ts';
 import { version } from '../../src/version.ts';
 
 afterEach(endChildren);
+afterAll(removeScratchDirectories);
 
 /** What `adit nodes` prints, and how it ends. */
 async function aditNodes({ httpPort }: Pick<ServerProcess, 'httpPort'>, words: readonly string[] = [], key = authKey) {
@@ -25,14 +29,48 @@ async function aditNodes({ httpPort }: Pick<ServerProcess, 'httpPort'>, words: r
 
 const rows = async (server: ServerProcess) => (await aditNodes(server, ['--json'])).output.trim().split('\n').map((line): unknown => JSON.parse(line));
 
-describeWith('initdb', 'adit nodes on PostgreSQL', () => {
+/** Runs a command of the program on a data directory. */
+async function adit(dataDir: string, ...words: string[]) {
+  const child = new Child(process.execPath, [...quickStart, programOf(), ...words], { ADIT_DATA_DIR: dataDir });
+  const { code } = await child.exited;
+  return { code, output: child.output };
+}
+
+const fileOf = (dataDir: string, name: string) => readFile(path.join(dataDir, name), 'utf8');
+
+describeWith('initdb', 'nodes on PostgreSQL', () => {
   let postgresql: PostgresqlServer;
   beforeAll(async () => {
     postgresql = await startPostgresql();
   }, 30_000);
   afterAll(() => postgresql.stop());
 
-  test('shows each server that has used the database, with its agents and connections', async () => {
+  test('have the same secrets and certificates: a server on an empty data directory takes the place of another one', async () => {
+    const environment = { ADIT_DATABASE_URL: await postgresql.createDatabase() };
+    const first = await startServer({ environment });
+    expect(first.child.output).toContain('Generated at this first start');
+    const invitation = await adit(first.dataDir, 'nodes', 'invite');
+    expect(invitation).toEqual({ code: 0, output: expect.stringMatching(/^adit-invitation-[\w-]{43}\n$/) });
+    const shared = ['secrets.json', 'bridge-tls.pem', 'tls-tickets.json'];
+    const contents = async (dataDir: string) => Promise.all(shared.map((name) => fileOf(dataDir, name)));
+    await first.child.end();
+
+    const dataDir = scratchDirectory();
+    const second = await startServer({ environment: { ...environment, ADIT_INVITATION: invitation.output }, dataDir });
+    expect(second.fingerprint).toBe(first.fingerprint);
+    expect(second.child.output).not.toContain('Generated at this first start');
+    await second.child.end();
+    expect(await contents(dataDir)).toEqual(await contents(first.dataDir));
+
+    // Without the invitation it starts as well, with secrets of its own.
+    const stranger = await startServer({ environment, dataDir: scratchDirectory() });
+    expect(stranger.fingerprint).not.toBe(first.fingerprint);
+    expect(stranger.child.output).toContain('set ADIT_INVITATION to what');
+    const empty = scratchDirectory();
+    expect(await adit(empty, 'nodes', 'invite')).toEqual({ code: 2, output: expect.stringMatching(/^adit: .*installation\.key: there is no such file/) });
+  }, 120_000);
+
+  test('are shown by adit nodes: each server that has used the database, with its agents and connections', async () => {
     const environment = { ADIT_DATABASE_URL: await postgresql.createDatabase(), ADIT_NODE: 'one', ADIT_NODE_ADDRESS: '192.0.2.1' };
     const { server, tunnel, agent } = await serve((await startEcho()).address, { environment });
     const visitor = await visit(tunnel.port);

@@ -18,6 +18,7 @@ const models: Readonly<Record<keyof Db, true>> = {
   auditEntry: true,
   loggedCommit: true,
   node: true,
+  sharedFile: true,
   trafficSample: true,
   session: true,
   apiToken: true,

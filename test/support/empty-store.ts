@@ -1,7 +1,21 @@
 import type { TestStore } from './test-store.ts';
 
 /** What refers to others comes before them; triggers keep totals of the others, so these go last. */
-const tables = ['Host', 'PlatformDomain', 'Tunnel', 'Client', 'User', 'GlobalSettings', 'Session', 'ApiToken', 'AuditEntry', 'TrafficSample', 'Node', 'Total'];
+const tables = [
+  'Host',
+  'PlatformDomain',
+  'Tunnel',
+  'Client',
+  'User',
+  'GlobalSettings',
+  'Session',
+  'ApiToken',
+  'AuditEntry',
+  'TrafficSample',
+  'Node',
+  'SharedFile',
+  'Total',
+];
 const deletions = tables.map((table) => `DELETE FROM "${table}"`);
 
 /** Removes every record, so that ids begin at 1 again: quicker than a new database for each test, and on PostgreSQL a tenth of what TRUNCATE takes. */

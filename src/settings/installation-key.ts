@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { writePrivately } from './private-file.ts';
+import { isMissing, SettingsError } from './sources.ts';
+
+/** The length of the key, in bytes. */
+export const INSTALLATION_KEY_BYTES = 32;
+/** The prefix of an invitation, so that it is recognized among other secrets. */
+const PREFIX = 'adit-invitation-';
+
+/** The file of the key with which the servers on a PostgreSQL database encrypt what they share. */
+export function installationKeyFile(dataDir: string): string {
+  return path.join(dataDir, 'installation.key');
+}
+
+/**
+ * The key of the installation: from the data directory, or else from an invitation, which is then kept there; undefined = there is neither.
+ * @param invitation "" = none
+ * @throws {SettingsError} if the file can't be read or written, or if either has another form
+ */
+export function installationKey(dataDir: string, invitation: string): Buffer | undefined {
+  const file = installationKeyFile(dataDir);
+  const kept = contentOf(file);
+  if (kept !== undefined) return parsed(kept, file);
+  if (invitation === '') return undefined;
+  const key = parsed(invitation, 'invitation');
+  keepInstallationKey(dataDir, key);
+  return key;
+}
+
+/** Keeps a key in the data directory, readable by this user only. @throws {SettingsError} if it can't be written */
+export function keepInstallationKey(dataDir: string, key: Buffer): void {
+  const file = installationKeyFile(dataDir);
+  try {
+    writePrivately(file, `${PREFIX}${key.toString('base64url')}\n`);
+  } catch (error) {
+    throw unusable(file, error);
+  }
+}
+
+/** What another server needs to join. @throws {SettingsError} if the data directory has no key */
+export function invitationOf(dataDir: string): string {
+  const file = installationKeyFile(dataDir);
+  const kept = contentOf(file);
+  if (kept === undefined) throw new SettingsError([`${file}: there is no such file; a server with a PostgreSQL database creates it at its first start`]);
+  return `${PREFIX}${parsed(kept, file).toString('base64url')}`;
+}
+
+function contentOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw unusable(file, error);
+  }
+}
+
+function parsed(text: string, name: string): Buffer {
+  const key = Buffer.from(text.trim().slice(PREFIX.length), 'base64url');
+  if (!text.startsWith(PREFIX) || key.length !== INSTALLATION_KEY_BYTES) throw new SettingsError([`${name}: must be what "adit nodes invite" prints`]);
+  return key;
+}
+
+function unusable(file: string, error: unknown): SettingsError {
+  return new SettingsError([`${file}: ${error instanceof Error ? error.message : String(error)}`]);
+}

@@ -1,0 +1,94 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { installationKeyFile, invitationOf } from '../src/settings/installation-key.ts';
+import { SharedFiles } from '../src/shared-files.ts';
+import { testDatabases } from './support/database.ts';
+import { LogRecorder } from './support/log-recorder.ts';
+import { describeWith } from './support/programs.ts';
+import type { TestStore } from './support/test-store.ts';
+
+const directories: string[] = [];
+afterEach(() => Promise.all(directories.splice(0).map((directory) => rm(directory, { recursive: true }))));
+
+async function newDirectory(): Promise<string> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'adit-shared-'));
+  directories.push(directory);
+  return directory;
+}
+
+const open = async (store: TestStore, dataDir: string, invitation = '', log = new LogRecorder()) =>
+  SharedFiles.open({ store, dataDir, invitation, log: log.logger });
+const content = (dataDir: string) => readFile(path.join(dataDir, 'a.json'), 'utf8').catch(() => undefined);
+const write = (dataDir: string, text: string) => writeFile(path.join(dataDir, 'a.json'), text);
+
+describeWith('initdb', 'files that servers share through PostgreSQL', () => {
+  const databases = testDatabases('postgresql');
+
+  test('are those of the first server for one that was invited, readable by the user only, and encrypted in the database', async () => {
+    const store = await databases.openEmpty();
+    const [one, two] = [await newDirectory(), await newDirectory()];
+    await write(one, 'the secret of the first');
+    await (await open(store, one))?.synchronize(['a.json', 'b.json']);
+    expect((await store.db.sharedFile.findMany()).map(({ name }) => name).toSorted()).toEqual(['a.json', 'installation']);
+    expect(JSON.stringify(await store.db.sharedFile.findMany())).not.toMatch(/secret|installation-/);
+    await write(two, 'its own');
+    const log = new LogRecorder();
+    await (await open(store, two, invitationOf(one), log))?.synchronize(['a.json']);
+    expect(await content(two)).toBe('the secret of the first');
+    expect(log.entries.map(({ msg }) => msg).join('')).toContain('replaced by that of the installation');
+    for (const file of ['a.json', 'installation.key', 'shared-files.json']) expect((await stat(path.join(two, file))).mode & 0o777).toBe(0o600);
+    // The invitation is needed once.
+    await (await open(store, two))?.synchronize(['a.json']);
+    expect(await content(two)).toBe('the secret of the first');
+  });
+
+  test('that one server changes, running or stopped, change for the others; a missing one is restored; of two changes, the first stays', async () => {
+    const store = await databases.openEmpty();
+    const [one, two] = [await newDirectory(), await newDirectory()];
+    await write(one, '1');
+    const first = await open(store, one);
+    await first?.synchronize(['a.json']);
+    const second = await open(store, two, invitationOf(one));
+    await second?.synchronize(['a.json']);
+    await write(two, '2');
+    await second?.synchronize(['a.json']);
+    await first?.synchronize(['a.json']);
+    expect(await content(one)).toBe('2');
+    await write(one, '3');
+    await (await open(store, one))?.synchronize(['a.json']);
+    await write(two, 'too late');
+    await second?.synchronize(['a.json']);
+    expect([await content(one), await content(two)]).toEqual(['3', '3']);
+    await rm(path.join(two, 'a.json'));
+    await (await open(store, two))?.synchronize(['a.json']);
+    expect(await content(two)).toBe('3');
+  });
+
+  test('are not shared with a server without the key, or with another one: it says what to do, and uses its own', async () => {
+    const store = await databases.openEmpty();
+    const [one, two] = [await newDirectory(), await newDirectory()];
+    await open(store, one);
+    for (const remedy of [/set ADIT_INVITATION to what/, /its key is not that of the installation/]) {
+      const log = new LogRecorder();
+      expect(await open(store, two, '', log)).toBeUndefined();
+      expect(log.entries.map(({ msg }) => msg).join('')).toMatch(remedy);
+      await writeFile(installationKeyFile(two), `adit-invitation-${Buffer.alloc(32).toString('base64url')}\n`);
+    }
+    expect(() => invitationOf(path.join(one, 'nowhere'))).toThrow(/installation\.key: there is no such file/);
+    await expect(open(store, await newDirectory(), 'nonsense')).rejects.toMatchObject({ problems: ['invitation: must be what "adit nodes invite" prints'] });
+  });
+
+  test('that a stranger changed in the database are refused, and the file stays', async () => {
+    const store = await databases.openEmpty();
+    const one = await newDirectory();
+    await write(one, '1');
+    const files = await open(store, one);
+    await files?.synchronize(['a.json']);
+    const check = await store.db.sharedFile.findUniqueOrThrow({ where: { name: 'installation' } });
+    await store.db.sharedFile.update({ where: { name: 'a.json' }, data: { sealed: check.sealed } });
+    await expect(files?.synchronize(['a.json'])).rejects.toThrow('lacks the key of the installation');
+    expect(await content(one)).toBe('1');
+  });
+});
