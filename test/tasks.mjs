@@ -3,7 +3,10 @@ import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import process from 'node:process';
 import { PrepareError, root, run, say } from '../src/prepare/run.mjs';
+import { makeRunDirectory, removeRun } from './support/run-directory.mjs';
 
+/** What ends a run early. */
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const tasks = { test, endurance, fuzz, lint };
 const [name, ...words] = process.argv.slice(2);
 try {
@@ -73,10 +76,30 @@ async function fuzz(args) {
   while (Date.now() < end && process.exitCode === 0) await endurance(args.length > 0 ? args : ['test/fuzz/']);
 }
 
-/** Runs jest in our terminal, and uses its exit code as ours. */
+/** Runs jest in our terminal, and uses its exit code as ours. Then removes what it left behind, which is an error after a success, and expected after an interruption. */
 async function jest(args) {
-  const child = spawn(process.execPath, ['node_modules/jest/bin/jest.js', ...args], { cwd: root, stdio: 'inherit' });
-  process.exitCode = await new Promise((resolve) => child.on('close', (code) => resolve(code ?? 1)));
+  const directory = makeRunDirectory();
+  const child = spawn(process.execPath, ['node_modules/jest/bin/jest.js', ...args], {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, TMPDIR: directory },
+  });
+  let interrupted;
+  const interrupt = (signal) => {
+    interrupted = signal;
+    child.kill(signal);
+    setTimeout(() => child.kill('SIGKILL'), 3000).unref(); // a suite may listen for the signal itself
+  };
+  for (const signal of signals) process.on(signal, interrupt);
+  const code = await new Promise((resolve) => child.on('close', (exit) => resolve(exit ?? 1)));
+  const left = await removeRun(directory);
+  for (const signal of signals) process.off(signal, interrupt);
+  process.exitCode = code;
+  if (interrupted !== undefined) {
+    say(`interrupted; ended ${left.length} processes`);
+  } else if (code === 0 && left.length > 0) {
+    throw new PrepareError(`The tests passed, but left behind:\n${left.join('\n')}`);
+  }
 }
 
 async function lint() {

@@ -16,7 +16,7 @@ Promise.all(all).then(() => console.log('connected'));
 
 /** A network beside this machine's, whose peers can vanish without a word. */
 export class VanishingNetwork {
-  readonly #name = `adit-v${process.pid}`;
+  readonly #name = `adit${process.pid}-v`;
   /** This machine's address in it. */
   readonly host = '203.0.113.129';
 
