@@ -76,7 +76,10 @@ test(
     // Timers and sockets that end by themselves have a moment.
     const after = await eventuallyAsync(look, (now) => Object.keys(before).every((name) => same(before[name], now[name])), 20_000);
     expect(Object.values(after).every(({ bridgeConnections }) => bridgeConnections <= 3 * 256)).toBe(true);
-    expect((after['server']?.rss ?? Infinity) / (before['server']?.rss ?? 0)).toBeLessThan(1.1);
+    for (const kind of ['heap', 'rss'] as const) {
+      const growth = (after['server']?.[kind] ?? Infinity) / (before['server']?.[kind] ?? 0);
+      expect([kind, growth < 1.1 ? 'as before' : growth]).toEqual([kind, 'as before']);
+    }
     for (const site of [restless, steady]) {
       for (const { name } of site.traffic) {
         const key = `${site.name} ${name}`;

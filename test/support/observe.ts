@@ -17,11 +17,11 @@ export function residentBytes({ pid }: Child): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
 }
 
-/** Has a program that was started as `observed` collect its garbage, and give the memory back. */
-export async function collected(child: Child): Promise<void> {
+/** Has a program that was started as `observed` collect its garbage, and give the memory back. @returns bytes of its JavaScript heap that are in use then */
+export async function collected(child: Child): Promise<number> {
   const from = child.output.length;
   child.kill('SIGHUP');
-  await child.says(/collected\n/, from);
+  return Number((await child.says(/collected (\d+)\n/, from))[1]);
 }
 
 /** What keeps the event loop of a program alive that was started as `observed`: how many of each kind (TCPSocketWrap, Timeout...). */

@@ -18,5 +18,5 @@ process.on('SIGHUP', async () => {
     gc();
     await setTimeout(100);
   }
-  process.stderr.write('collected\n');
+  process.stderr.write(`collected ${process.memoryUsage().heapUsed}\n`);
 });

@@ -13,8 +13,9 @@ export interface Held {
   readonly resources: Readonly<Record<string, number>>;
   /** Connections between server and agents: sessions, and data connections, of which 256 a session are allowed. */
   readonly bridgeConnections: number;
-  /** Bytes, after the garbage was collected. */
+  /** Bytes, after the garbage was collected: resident, and of the JavaScript heap, which alone is free of what allocators keep for later. */
   readonly rss: number;
+  readonly heap: number;
 }
 
 /** Waits until nobody is connected with a tunnel or host any more. */
@@ -26,7 +27,7 @@ export async function quiet(server: ServerProcess): Promise<void> {
 /** What a program holds now. Linux only. */
 export async function held(child: Child, bridgePorts: readonly number[]): Promise<Held> {
   await settled(() => descriptors(child));
-  const rss = await leastMemory(child);
+  const memory = await leastMemory(child);
   // A connection between server and agent that comes or goes between two of the looks would be taken for one that is held.
   const look = async () => {
     const bridgeConnections = connectionsTo(child, bridgePorts);
@@ -37,18 +38,18 @@ export async function held(child: Child, bridgePorts: readonly number[]): Promis
   return {
     descriptors: all - bridgeConnections,
     bridgeConnections,
-    rss,
+    ...memory,
     resources: { ...others, sockets: TCPSocketWrap + TCPWRAP - bridgeConnections },
   };
 }
 
 /** What it holds when one more collection gives back less than a hundredth: V8 does so bit by bit. */
-async function leastMemory(child: Child): Promise<number> {
+async function leastMemory(child: Child): Promise<Pick<Held, 'rss' | 'heap'>> {
   for (let before = Infinity;;) {
-    await collected(child);
-    const now = await settled(() => residentBytes(child));
-    if (now > before * 0.99) return now;
-    before = now;
+    const heap = await collected(child);
+    const rss = await settled(() => residentBytes(child));
+    if (rss > before * 0.99) return { rss, heap };
+    before = rss;
   }
 }
 

@@ -69,10 +69,13 @@ export function secureHostRequests(port: number, name: string): Traffic {
 
 async function post2(session: http2.ClientHttp2Session, bytes: number, seed: number): Promise<void> {
   const stream = session.request({ ':method': 'POST', ':path': '/echo' });
-  const answered = once(stream, 'response') as Promise<[http2.IncomingHttpHeaders & http2.IncomingHttpStatusHeader]>;
+  const answered = new Promise<number | undefined>((resolve, reject) => {
+    stream.once('response', (headers) => resolve(headers[':status'])).once('error', reject);
+    // A stream whose connection is closed without an error ends without one.
+    stream.once('close', () => reject(new Error('closed without a response')));
+  });
   const sent = pipeline(Readable.from(payload(bytes, seed), { objectMode: false }), stream, { end: true }).catch(() => undefined);
-  const [headers] = await answered;
-  await checked(stream, headers[':status'], bytes, seed);
+  await checked(stream, await answered, bytes, seed);
   await sent;
 }
 
