@@ -17,8 +17,13 @@ export const START_CREDIT = 128 * 1024;
 const GRANT_SHARE = 1 / 4;
 /** The window of each stream, and the step, while the session's streams hold many bytes. A socket that takes more than the difference at once reports when it took it. */
 const TIGHT = { window: 256 * 1024, step: 64 * 1024 } as const;
-/** A direction that carried this much on the mux moves to a data connection. */
+/**
+ * A direction that carried this much on the mux in large pieces moves to a data connection. Small pieces, such as the responses of a connection that is
+ * kept alive, stay on the mux however many they are: there one write carries those of many streams, while each would be a write of its own on a data
+ * connection. A stream that has to wait for the mux soon has large pieces.
+ */
 const PROMOTE_AFTER = 512 * 1024;
+const LARGE_PIECE = 8 * 1024;
 
 /** Callbacks of a stream's owner. All bytes are counted where they are read. */
 export interface StreamHooks {
@@ -103,7 +108,8 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   #credit = WINDOW;
   /** Read from the local socket, waiting for credit. */
   #held: Buffer | undefined;
-  #sent = 0;
+  /** Bytes sent on the mux in large pieces. */
+  #bulk = 0;
   #packer: Packer | undefined;
   #moveAt = PROMOTE_AFTER;
   #outbound: DataConnection | undefined;
@@ -283,7 +289,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   onData(chunk: Buffer): void {
     this.#hooks.onSent?.(chunk.length);
     // Only with at least one byte: a data connection that ends without any was idle.
-    if (this.#sent >= this.#moveAt && !this.#outbound && !this.#held) this.#promote();
+    if (this.#bulk >= this.#moveAt && !this.#outbound && !this.#held) this.#promote();
     if (this.#outbound) {
       if (!this.#outbound.write(chunk)) this.#outboundBlocked = true;
     } else if (this.#held) {
@@ -300,7 +306,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
       this.#sendPayload(chunk.subarray(at, Math.min(at + MAX_DATA, now)));
     }
     this.#credit -= now;
-    this.#sent += now;
+    if (now >= LARGE_PIECE) this.#bulk += now;
     if (now < chunk.length) this.#held = Buffer.from(chunk.subarray(now));
     this.#parkIfCongested();
   }
@@ -320,7 +326,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   #promote(): void {
     // A data connection is never compressed.
     if (!this.#host.compress || this.#packer?.givenUp) this.#outbound = this.#host.moveOut(this, this.#inbound);
-    this.#moveAt = this.#sent + PROMOTE_AFTER;
+    this.#moveAt = this.#bulk + PROMOTE_AFTER;
   }
 
   /** Reads from the local socket only as much as can be sent. */

@@ -69,24 +69,49 @@ test('a stream that carries much goes on over a data connection, and the connect
   expect(added.length).toBeGreaterThanOrEqual(9);
 }, 20_000);
 
+/** Counts how often a stream of the tunnel moves to a data connection. */
+function countMoves({ server, agent }: WireTunnel): { count: number } {
+  const moves = { count: 0 };
+  for (const mux of [server, agent]) {
+    const moveOut = mux.moveOut.bind(mux);
+    mux.moveOut = (...given) => {
+      moves.count++;
+      return moveOut(...given);
+    };
+  }
+  return moves;
+}
+
+test('a stream that carries much in small pieces stays on the mux, until its pieces are large', async () => {
+  const target = await netServer((socket) => socket.pipe(socket));
+  const tunnel = await wireTunnel(target.port);
+  open.push(target, tunnel);
+  const moves = countMoves(tunnel);
+  const visitor = await connectTo(tunnel.port);
+  const echo = async (piece: Buffer, times: number): Promise<void> => {
+    for (; times > 0; times--) {
+      visitor.write(piece);
+      for (let came = 0; came < piece.length;) came += Buffer.byteLength((await once(visitor, 'data'))[0]);
+    }
+  };
+  await echo(Buffer.alloc(4000), 300);
+  expect(moves.count).toBe(0);
+  await echo(Buffer.alloc(MB), 3);
+  expect(moves.count).toBe(2);
+  visitor.end();
+}, 20_000);
+
 test('a stream that compression does not make smaller moves as well, one that it does stays', async () => {
   const { tunnel, added } = await withDataConnections({ compress: true });
   const target = await netServer((socket) => socket.end(Buffer.alloc(24 * MB, 'all work and no play makes a dull boy, ')));
   open.push(target);
   const shrinking = await wireTunnel(target.port, { compress: true });
   open.push(shrinking);
-  let used = 0;
-  for (const mux of [shrinking.server, shrinking.agent]) {
-    const moveOut = mux.moveOut.bind(mux);
-    mux.moveOut = (...given) => {
-      used++;
-      return moveOut(...given);
-    };
-  }
+  const moves = countMoves(shrinking);
   const visitor = await connectTo(shrinking.port);
   let bytes = 0;
   for await (const chunk of visitor) bytes += Buffer.byteLength(chunk);
-  expect({ bytes, used }).toEqual({ bytes: 24 * MB, used: 0 });
+  expect({ bytes, moves: moves.count }).toEqual({ bytes: 24 * MB, moves: 0 });
   await transfer(tunnel.port, { up: 16 * MB, down: 16 * MB });
   expect(added.length).toBeGreaterThanOrEqual(9);
 }, 30_000);
