@@ -81,7 +81,12 @@ module.exports = {
     parser: 'swc',
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^src/(prepare/|[^/]+\\.mjs$)' },
-    enhancedResolveOptions: { extensions: ['.ts', '.mjs', '.js', '.json'], exportsFields: ['exports'], conditionNames: ['import', 'node', 'types', 'default'] },
+    // The parser does not read JSX. That the panel imports nothing of the program is checked by its tsconfig.json (rootDir).
+    exclude: { path: '^src/(prepare/|panel/|[^/]+\\.mjs$)' },
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.mjs', '.js', '.json'],
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'types', 'default'],
+    },
   },
 };

@@ -13,7 +13,9 @@ formatter.setConfig({ lineWidth }, typescript);
 const problems = formatter.getConfigDiagnostics();
 if (problems.length > 0) throw new Error(`.dprint.json: ${problems.map(({ propertyName, message }) => `${propertyName}: ${message}`).join('; ')}`);
 
-const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.ts', '*.mjs', '*.cjs'], { cwd: root, encoding: 'utf8' }).trim().split('\n');
+const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '*.ts', '*.tsx', '*.mjs', '*.cjs'], { cwd: root, encoding: 'utf8' }).trim().split(
+  '\n',
+);
 for (const filePath of files) {
   const file = new URL(filePath, root);
   // Git still lists files that were just deleted.

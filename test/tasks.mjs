@@ -106,6 +106,7 @@ async function lint() {
   say('checking the code ...');
   const checks = await Promise.allSettled([
     run('The types', 'tsc --project test/tsconfig.json'),
+    run("The panel's types", 'tsc --project src/panel/tsconfig.json'),
     run('oxlint', 'oxlint --type-aware --deny-warnings'),
     run('The format', 'node test/format.mjs --check', { hint: 'npm run format corrects it.' }),
     run('The directions of imports', 'depcruise --config .dependency-cruiser.cjs src test bench'),

@@ -4,7 +4,6 @@ import { type RequestHandler, Router } from 'express';
 import { describeApi } from '../legacy/openapi.ts';
 import { routes } from '../legacy/routes.ts';
 import { packageFile } from '../package-file.ts';
-import { hashOf } from './page.ts';
 
 /**
  * `/openapi.json`: the description of the legacy API, generated from its table of routes. `/api`: a page to try it, which only loads
@@ -39,4 +38,9 @@ ${html}</body></html>
     .get('/api', (_request, response) => {
       response.set({ 'Content-Security-Policy': policy, 'Cache-Control': 'no-cache' }).type('html').send(page);
     });
+}
+
+/** The hash of a style or script for the content security policy. */
+function hashOf(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }

@@ -6,8 +6,7 @@ import { answerError, answerNotFound } from './errors.ts';
 import { forwardedFields } from './forwarded.ts';
 import { securityHeaders } from './headers.ts';
 import { type HealthChecks, healthRoutes } from './health.ts';
-import { loginPage } from './login-page.ts';
-import { pageRoutes } from './pages.ts';
+import { panelRoutes } from './panel.ts';
 
 /** The parts of the HTTP app. */
 export interface AppOptions {
@@ -45,8 +44,7 @@ export function createApp({ settings, graphql, legacy, metrics, health, version,
   routes.use(healthRoutes(health, log));
   routes.use(metrics);
   routes.use(apiDescriptionRoutes({ basePath: settings.basePath, version }));
-  routes.use(loginPage(settings));
-  routes.use(pageRoutes());
+  routes.use(panelRoutes(settings));
   app.use(settings.basePath === '' ? '/' : settings.basePath, routes);
 
   app.use(answerNotFound);

@@ -1,8 +1,9 @@
-import { readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { bundlingAgent } from './agent-file.mjs';
 import { install, missingPackages } from './install.mjs';
 import { withLock } from './lock.mjs';
+import { buildPanel } from './panel.mjs';
 import { queryCompiler } from './query-compiler.mjs';
 import { root, run, say } from './run.mjs';
 import { runStep, staleReason } from './stamp.mjs';
@@ -29,14 +30,28 @@ const steps = [
     'src/legacy/generated/graphql.ts',
   ),
   step(
+    'panel-codegen',
+    "generating the panel's GraphQL client",
+    () => run("Generating the panel's GraphQL client", 'node src/prepare/panel-client.mjs'),
+    () => [...files('src/panel', /\.tsx?$/, isOwn), ...inRoot('src/schema/schema.graphql', 'src/prepare/panel-client.mjs')],
+    'src/panel/generated/graphql.ts',
+  ),
+  step(
     'build',
     'compiling',
     compile,
     () => [
-      ...files('src', /\.ts$/),
+      ...files('src', /\.ts$/, isProgram),
       ...inRoot('tsconfig.json', 'package.json', 'src/prepare/steps.mjs', 'src/prepare/agent-file.mjs', 'src/prepare/query-compiler.mjs'),
     ],
     'dist/main.js',
+  ),
+  step(
+    'panel',
+    'building the panel',
+    buildPanel,
+    () => [...files('src/panel', /\.(tsx?|css|html|json)$/), ...inRoot('src/prepare/panel.mjs')],
+    'dist/panel/index.html',
   ),
 ];
 
@@ -105,13 +120,27 @@ async function compile() {
   const { build, stop } = await import('esbuild');
   await Promise.all([build(bundling(fresh)), build(bundlingAgent(path.join(fresh, 'agent/adit-agent.mjs'), 'esm'))]);
   await stop();
+  const [panel, kept] = [dist, fresh].map((directory) => path.join(directory, 'panel'));
+  if (existsSync(panel)) renameSync(panel, kept);
   rmSync(dist, { recursive: true, force: true });
   renameSync(fresh, dist);
 }
 
 const inRoot = (...names) => names.map((name) => path.join(root, name));
 
-/** The files below a directory whose relative path matches. */
-function files(directory, pattern) {
-  return readdirSync(path.join(root, directory), { recursive: true }).filter((name) => pattern.test(name)).map((name) => path.join(root, directory, name));
+/** The files below a directory whose relative path matches, except those that `isWanted` rejects. */
+function files(directory, pattern, isWanted = () => true) {
+  return readdirSync(path.join(root, directory), { recursive: true })
+    .filter((name) => pattern.test(name) && isWanted(name.replaceAll(path.sep, '/')))
+    .map((name) => path.join(root, directory, name));
+}
+
+/** Whether a file of the panel was not generated. */
+function isOwn(name) {
+  return !name.startsWith('generated/');
+}
+
+/** Whether a file of src is part of the program, not of the panel. */
+function isProgram(name) {
+  return !name.startsWith('panel/');
 }

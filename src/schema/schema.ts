@@ -12,6 +12,7 @@ import './client/queries.ts';
 import './client/mutations.ts';
 import './access/queries.ts';
 import './access/mutations.ts';
+import './access/session-list.ts';
 import './token/queries.ts';
 import './token/mutations.ts';
 import './tunnel/queries.ts';

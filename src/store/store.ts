@@ -165,7 +165,8 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     counts: (scope) => countsOf(reader, scope),
     loadEngineState: () => loadEngineState(reader),
     saveCounters: (batch, isCurrent) => saveCounters(transaction, dialect, batch, Date.now(), isCurrent),
-    countTraffic: (tx, resource, counters) => addTraffic(tx, dialect, resource === 'client' ? ['client', 'user'] : [resource], [counters], Date.now()),
+    countTraffic: (tx, resource, counters) =>
+      addTraffic(tx, dialect, resource === 'client' ? ['client', 'user', 'server'] : [resource], [counters], Date.now()),
     tryWrite: () => tryWrite(transaction, dialect),
     forgetRunningState: () => forgetRunningState(transaction),
     forgetDeclared: () =>

@@ -20,9 +20,10 @@ async function call(page: Page, endpoint: string, parameters: Readonly<Record<st
 
 /** Fills in and sends the form at /login/index. */
 async function logIn(page: Page, secret: string): Promise<void> {
+  await page.waitForSelector('input[name=username]');
   await page.type('input[name=username]', 'admin');
   await page.type('input[name=password]', secret);
-  await page.click('button');
+  await page.click('form button');
 }
 
 describeWith('chromium', 'in a browser', () => {
@@ -80,7 +81,8 @@ describeWith('chromium', 'in a browser', () => {
     const { page, complaints } = await browser.open(`${url}/client/list`);
     expect(page.url()).toBe(`${url}/login/index`);
     await logIn(page, 'wrong');
-    await page.waitForFunction(() => document.querySelector('output')?.value === 'username or password incorrect');
+    await page.waitForSelector('[role=alert]');
+    expect(await page.$eval('[role=alert]', (alert) => alert.textContent)).toContain('The name or the password is wrong.');
     await page.$eval('form', (form) => form.reset());
     await Promise.all([page.waitForNavigation(), logIn(page, password)]);
     expect(page.url()).toBe(`${url}/`);

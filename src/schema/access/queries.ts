@@ -6,7 +6,8 @@ import { User } from '../user/type.ts';
 import { seesSecrets } from './secret-field.ts';
 import { enumOf } from '../values/enum.ts';
 
-const Role = builder.enumType('Role', {
+/** What a caller may do. */
+export const Role = builder.enumType('Role', {
   description: 'The role of a caller.',
   values: {
     ADMINISTRATOR: { description: 'May read and change everything.' },

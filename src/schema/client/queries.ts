@@ -23,6 +23,7 @@ const ClientSortField = builder.enumType('ClientSortField', {
     INLET_BYTES: { description: 'Bytes from visitors.' },
     EXPORT_BYTES: { description: 'Bytes to visitors.' },
     RATE: { description: 'Bytes transferred in the last second.' },
+    LAST_ONLINE_AT: { description: 'When the agent was last connected: those that never were first.' },
   },
 });
 

@@ -38,6 +38,7 @@ const running: ReadonlySet<string> = new Set([
   'INLET_BYTES',
   'EXPORT_BYTES',
   'RATE',
+  'LAST_ONLINE_AT',
   'connected',
   'running',
   'usageAbovePercent',

@@ -6,6 +6,7 @@ export const TrafficResource = enumOf('TrafficResource', 'What traffic is counte
   tunnel: 'A tunnel.',
   host: 'A host.',
   user: 'A user: the sum over the clients that they owned at that time.',
+  server: 'The server: the sum over all clients. For administrators.',
 });
 
 /** The length of the buckets of a series. */

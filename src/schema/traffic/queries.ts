@@ -2,9 +2,8 @@ import type { TrafficSample as SampleRow } from '../../store/generated/sqlite/cl
 import { bucketAt, trafficSteps } from '../../store/hot/traffic.ts';
 import { builder } from '../builder.ts';
 import { invalidInput } from '../errors.ts';
-import { idOf } from '../values/ids.ts';
 import { TrafficResource, TrafficStep } from './enums.ts';
-import { checkTrafficAccess, checkUserAccess } from './rules.ts';
+import { checkedId } from './rules.ts';
 
 /** Maximum number of buckets in a response. */
 const mostSamples = 2000;
@@ -27,15 +26,13 @@ builder.queryField('traffic', (t) =>
       'The traffic of a record over time, oldest sample first. Intervals without traffic have no sample. The newest sample can be up to 5 seconds behind.',
     args: {
       resource: t.arg({ type: TrafficResource, required: true, description: 'The kind of record.' }),
-      id: t.arg.id({ required: true, description: 'Its id.' }),
+      id: t.arg.id({ description: 'Its id. The server has none.' }),
       step: t.arg({ type: TrafficStep, required: true, description: 'The interval between samples.' }),
       from: t.arg({ type: 'DateTime', required: true, description: 'The start of the series: the first sample is the one that contains this time.' }),
       to: t.arg({ type: 'DateTime', description: 'The end of the series: the last sample is the one that contains this time; absent = now.' }),
     },
     resolve: async (_root, { resource, id: given, step, from, to }, context) => {
-      const id = idOf('id', given);
-      if (resource === 'user') await checkUserAccess(context, id);
-      else await checkTrafficAccess(context, resource, id);
+      const id = await checkedId(context, resource, given);
       const first = bucketAt(step, from.getTime());
       const last = bucketAt(step, (to ?? new Date()).getTime());
       if ((last - first) / trafficSteps[step] >= mostSamples) {

@@ -2,9 +2,8 @@ import { addBytes } from '../../rules/byte-count.ts';
 import type { EngineFace, Traffic } from '../../engine/face.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
-import { checkTrafficAccess, checkUserAccess } from './rules.ts';
+import { checkedId, checkTrafficAccess } from './rules.ts';
 import { TrafficResource } from './enums.ts';
-import { idOf } from '../values/ids.ts';
 
 interface Tick extends Traffic {
   readonly at: Date;
@@ -25,13 +24,14 @@ builder.subscriptionFields((t) => ({
   trafficEverySecond: t.field({
     type: TrafficTick,
     authScopes: { clientLogin: true },
-    description: 'The traffic of a client, a tunnel, a host, or all clients of a user, once a second.',
+    description: 'The traffic of a client, a tunnel, a host, all clients of a user, or the server, once a second.',
     args: {
       resource: t.arg({ type: TrafficResource, required: true, description: 'The kind of record.' }),
-      id: t.arg.id({ required: true, description: 'Its id.' }),
+      id: t.arg.id({ description: 'Its id. The server has none.' }),
     },
     subscribe: async (_root, { resource, id: given }, context) => {
-      const id = idOf('id', given);
+      const id = await checkedId(context, resource, given);
+      if (resource === 'server') return serverTraffic(context);
       if (resource === 'user') return userTraffic(context, id);
       const clientId = await checkTrafficAccess(context, resource, id);
       return context.live.everySecond(context.caller, clientId, async () => {
@@ -45,7 +45,7 @@ builder.subscriptionFields((t) => ({
     type: TrafficTick,
     authScopes: { administrator: true },
     description: 'The traffic of all clients together, once a second. For administrators.',
-    subscribe: (_root, _args, context) => context.live.everySecond(context.caller, undefined, async () => tickOf(context, await context.engine.traffic())),
+    subscribe: (_root, _args, context) => serverTraffic(context),
     resolve: (tick) => tick,
   }),
 }));
@@ -56,8 +56,11 @@ const states = {
   host: (engine: EngineFace, ids: readonly number[]) => engine.hostStates(ids),
 } satisfies Record<string, (engine: EngineFace, ids: readonly number[]) => Promise<Array<Traffic | undefined>>>;
 
+function serverTraffic(context: Context): AsyncIterableIterator<Tick> {
+  return context.live.everySecond(context.caller, undefined, async () => tickOf(context, await context.engine.traffic()));
+}
+
 async function userTraffic(context: Context, userId: number): Promise<AsyncIterableIterator<Tick>> {
-  await checkUserAccess(context, userId);
   const { store, live, caller, engine } = context;
   const clients = new Set<number>();
   const ticks = live.everySecondOfUser(caller, userId, clients, async () => tickOf(context, sumOf(await engine.clientStates([...clients]))));

@@ -3,6 +3,12 @@ import { counted, filterOf, type OwnerFilter } from './filters.ts';
 import { folded, plain, readPage, readPages, working } from './page.ts';
 import type { Page, PageQuery, PageSource } from './page.ts';
 import type { HotReader } from './reader.ts';
+import type { Dialect } from '../migrations.ts';
+
+/** Clients that were never online first, on both databases. */
+function lastOnline(dialect: Dialect): string {
+  return `coalesce("lastOnlineAt", ${dialect === 'sqlite' ? "''" : "'-infinity'"})`;
+}
 
 /** What each order of clients sorts by. */
 const orders = {
@@ -17,6 +23,7 @@ const orders = {
   INLET_BYTES: plain('inletBytes'),
   EXPORT_BYTES: plain('exportBytes'),
   RATE: plain('rate'),
+  LAST_ONLINE_AT: lastOnline,
 };
 
 /** What clients can be sorted by. */
@@ -49,7 +56,9 @@ export function clientSource({ ownerId, clientId }: ClientPageQuery): PageSource
     table: 'Client',
     orders,
     where,
-    indexed: (order = 'ID') => clientId !== undefined || ownerId === undefined || order === 'ID' || (ownerId !== null && ownOrders.has(order)),
+    // An index for LAST_ONLINE_AT would be written every second for every client that is online.
+    indexed: (order = 'ID') =>
+      clientId !== undefined || (order !== 'LAST_ONLINE_AT' && (ownerId === undefined || order === 'ID' || (ownerId !== null && ownOrders.has(order)))),
     total(binder) {
       if (clientId !== undefined || ownerId === null) return counted('Client', where, binder);
       return ownerId === undefined

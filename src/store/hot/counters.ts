@@ -58,7 +58,7 @@ export async function saveCounters(
   }));
   await transaction(async (tx) => {
     for (const rows of inBatches(clientRows.filter(({ id }) => isCurrent('client', id)))) {
-      await addTraffic(tx, dialect, ['client', 'user'], rows, at);
+      await addTraffic(tx, dialect, ['client', 'user', 'server'], rows, at);
       await tx.$executeRawUnsafe(clientUpdate[dialect], JSON.stringify(rows));
     }
     for (const rows of inBatches(tunnels.filter(({ id }) => isCurrent('tunnel', id)))) {

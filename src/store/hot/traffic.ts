@@ -1,8 +1,11 @@
 import type { Dialect } from '../migrations.ts';
 import type { Transaction } from '../transaction.ts';
 
-/** What bytes are counted for. A user's bytes are those of the clients that the user owns at that moment. */
-export type TrafficResource = 'client' | 'tunnel' | 'host' | 'user';
+/** What bytes are counted for. A user's bytes are those of the clients that the user owns at that moment, the server's those of all clients. */
+export type TrafficResource = 'client' | 'tunnel' | 'host' | 'user' | 'server';
+
+/** The id of the server's series. */
+export const serverId = 0;
 
 /** The length of the buckets of a series. They begin at whole multiples of it, in UTC. */
 export const trafficSteps = { minute: 1, hour: 60, day: 1440 } as const;
@@ -40,7 +43,7 @@ export async function addTraffic(
   for (const resource of resources) await tx.$executeRawUnsafe(addition(dialect, resource), rows, ...buckets);
 }
 
-const tables = { client: 'Client', user: 'Client', tunnel: 'Tunnel', host: 'Host' } as const;
+const tables = { client: 'Client', user: 'Client', server: 'Client', tunnel: 'Tunnel', host: 'Host' } as const;
 
 function addition(dialect: Dialect, resource: TrafficResource): string {
   const sqlite = dialect === 'sqlite';
@@ -50,14 +53,14 @@ function addition(dialect: Dialect, resource: TrafficResource): string {
   const buckets = sqlite ? `('minute', ?), ('hour', ?), ('day', ?)` : `('minute', $2::int), ('hour', $3::int), ('day', $4::int)`;
   // SQLite's sum() fails beyond 64 bits, but its total() doesn't; PostgreSQL's sum() is exact at any size.
   const sumOf = (bytes: string): string => `${sqlite ? 'total' : 'sum'}(${bytes})`;
-  const key = resource === 'user' ? 'c."userId"' : 'c.id';
+  const key = resource === 'user' ? 'c."userId"' : resource === 'server' ? String(serverId) : 'c.id';
   const owned = resource === 'user' ? 'c."userId" IS NOT NULL AND ' : '';
   return `WITH n AS (${given}), s(step, at) AS (VALUES ${buckets})
     INSERT INTO "TrafficSample" ("resource", "resourceId", "step", "at", "inletBytes", "exportBytes")
     SELECT '${resource}', ${key}, s.step, s.at, ${bounded(dialect, sumOf('n.inlet - c."inletBytes"'))}, ${bounded(dialect, sumOf('n.export - c."exportBytes"'))}
     FROM n JOIN "${tables[resource]}" c ON c.id = n.id CROSS JOIN s
     WHERE ${owned}(n.inlet > c."inletBytes" OR n.export > c."exportBytes")
-    GROUP BY ${key}, s.step, s.at
+    GROUP BY ${resource === 'server' ? '' : `${key}, `}s.step, s.at
     ON CONFLICT ("resource", "resourceId", "step", "at") DO UPDATE SET
       "inletBytes" = ${grown(dialect, 'inletBytes')}, "exportBytes" = ${grown(dialect, 'exportBytes')}`;
 }

@@ -1,0 +1,86 @@
+import { statusOf } from './failure.ts';
+import { cacheExchange } from '@urql/exchange-graphcache';
+import { Client, fetchExchange, mapExchange } from 'urql';
+import { base } from '../base.ts';
+import { reportReached, reportUnreachable } from './connection.ts';
+import { reportLoggedOut } from './session.ts';
+
+/** Types without an id: Graphcache stores them in the record that they belong to. */
+const embedded = [
+  'AcmeState',
+  'AuditPage',
+  'ClientCounts',
+  'ClientPage',
+  'ClientRuntime',
+  'Counts',
+  'CreatedApiToken',
+  'DiagnosisGate',
+  'GlobalSettings',
+  'Health',
+  'HostAvailability',
+  'HostCertificate',
+  'HostCounts',
+  'HostDiagnosis',
+  'HostPage',
+  'HostRuntime',
+  'Lockout',
+  'PlatformCertificate',
+  'Refusal',
+  'Server',
+  'TargetHealth',
+  'TargetProbe',
+  'TrafficSample',
+  'TrafficTick',
+  'TunnelCounts',
+  'TunnelDiagnosis',
+  'TunnelModeCount',
+  'TunnelPage',
+  'TunnelRuntime',
+  'TunnelVisitor',
+  'UserCounts',
+  'UserPage',
+  'Viewer',
+  'VisitorConnectionPage',
+  'WallPage',
+];
+
+/** The fields of `Query` that a created or deleted record changes. */
+const lists = ['clients', 'tunnels', 'hosts', 'users', 'apiTokens', 'lockouts', 'sessions', 'server', 'client', 'tunnel', 'host', 'user'];
+/** The mutations that create or delete records, or change several. */
+const listChanges = ['Client', 'Tunnel', 'Host', 'User'].flatMap((type) => [`create${type}`, `delete${type}`]);
+
+const cache = cacheExchange({
+  keys: Object.fromEntries(embedded.map((type) => [type, () => null])),
+  updates: {
+    Mutation: Object.fromEntries(
+      [...listChanges, 'copyTunnel', 'createApiToken', 'revokeApiToken', 'regenerateLegacyApiToken', 'revokeLegacyApiToken', 'freeLockout', 'endSession'].map((
+        field,
+      ) => [field, (_result, _args, store) => {
+        for (const list of lists) store.invalidate('Query', list);
+      }]),
+    ),
+  },
+});
+
+/** Watches every response for an ended session and a lost connection. */
+const watching = mapExchange({
+  onResult({ error, operation }) {
+    if (operation.kind === 'teardown') return;
+    const status = statusOf(error);
+    if (status === 401) reportLoggedOut();
+    else if (error?.networkError !== undefined && (status === undefined || status >= 500)) reportUnreachable();
+    else reportReached();
+  },
+});
+
+/** Makes the GraphQL client. @param token for a page without a session, such as the wall; it is only kept in memory */
+export function createClient(token?: string): Client {
+  return new Client({
+    url: `${base}/graphql`,
+    preferGetMethod: false,
+    requestPolicy: 'cache-and-network',
+    fetchSubscriptions: true,
+    fetchOptions: token === undefined ? { credentials: 'same-origin' } : { credentials: 'omit', headers: { authorization: `Bearer ${token}` } },
+    exchanges: [watching, cache, fetchExchange],
+  });
+}

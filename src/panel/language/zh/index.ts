@@ -1,0 +1,15 @@
+import type { Messages } from '../en/index.ts';
+import { audit } from './audit.ts';
+import { clients } from './clients.ts';
+import { common } from './common.ts';
+import { dashboard } from './dashboard.ts';
+import { diagnosis } from './diagnosis.ts';
+import { errors } from './errors.ts';
+import { hosts } from './hosts.ts';
+import { people } from './people.ts';
+import { server } from './server.ts';
+import { shell } from './shell.ts';
+import { tunnels } from './tunnels.ts';
+
+/** The messages in Simplified Chinese. */
+export const zh: Messages = { ...common, shell, errors, clients, tunnels, hosts, diagnosis, dashboard, audit, people, server };

@@ -1,0 +1,81 @@
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { useEvents } from '../../api/live.ts';
+import { useRun } from '../../api/use.ts';
+import { graphql } from '../../generated/index.ts';
+import type { ConnectionsEverySecondSubscription } from '../../generated/graphql.ts';
+import { useLanguage } from '../../language/language.tsx';
+import { Empty } from '../../parts/banner.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { useToast } from '../../parts/toast.tsx';
+import { useViewer } from '../../shell/viewer.tsx';
+
+const connections = graphql(`
+  subscription ConnectionsEverySecond($clientId: ID!) {
+    connectionsEverySecond(clientId: $clientId) {
+      total
+      rows { id address port since inletBytes exportBytes rate tunnel { id remark port } host { id host } }
+    }
+  }
+`);
+const close = graphql(`
+  mutation CloseConnection($clientId: ID!, $id: ID!) { closeConnection(clientId: $clientId, id: $id) }
+`);
+
+type Page = ConnectionsEverySecondSubscription['connectionsEverySecond'];
+type Row = Page['rows'][number];
+
+/** The open connections of a client's visitors, once a second, each with a button that ends it. */
+export function Connections({ clientId }: { readonly clientId: string }) {
+  const { t, f } = useLanguage();
+  const { readOnly } = useViewer();
+  const run = useRun();
+  const toast = useToast();
+  const [page, setPage] = useState<Page>();
+  useEvents(connections, { clientId }, ({ connectionsEverySecond }) => setPage(connectionsEverySecond));
+  const heads = t.clients.connections;
+  if (page?.total === 0) return <Empty icon='session' title={heads.none}>{heads.noneText}</Empty>;
+  const columns: ReadonlyArray<Column<Row>> = [
+    {
+      key: 'visitor',
+      head: heads.visitor,
+      cell: ({ address, port }) => <span className='mono'>{address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`}</span>,
+    },
+    {
+      key: 'through',
+      head: heads.through,
+      isState: true,
+      cell: ({ tunnel, host }) =>
+        tunnel
+          ? <Link className='name' href={`/tunnels/${tunnel.id}`}>{tunnel.remark || t.tunnels.nameless(tunnel.id)}</Link>
+          : host && <Link className='name' href={`/hosts/${host.id}`}>{host.host}</Link>,
+    },
+    { key: 'since', head: heads.since, leaves: 2, cell: ({ since }) => f.duration(Date.now() - Date.parse(since)) },
+    { key: 'in', head: heads.fromVisitor, leaves: 3, isNumber: true, cell: ({ inletBytes }) => f.bytes(inletBytes) },
+    { key: 'out', head: heads.toVisitor, leaves: 2, isNumber: true, cell: ({ exportBytes }) => f.bytes(exportBytes) },
+    { key: 'rate', head: heads.rate, leaves: 1, isNumber: true, cell: ({ rate }) => f.rate(rate) },
+  ];
+  return (
+    <>
+      <Table
+        caption={heads.caption}
+        rows={page?.rows}
+        columns={columns}
+        idOf={({ id }) => id}
+        nameOf={({ address }) => address}
+        {...(!readOnly && {
+          menu: ({ id }: Row) => (
+            <button
+              type='button'
+              className='btn btn-s'
+              onClick={() => void run(close, { clientId, id }).then(({ error }) => error === undefined && toast(heads.closed))}
+            >
+              {t.actions.disconnect}
+            </button>
+          ),
+        })}
+      />
+      {page && <p className='card-foot'>{t.list.range(Math.min(1, page.total), page.rows.length, page.total)}</p>}
+    </>
+  );
+}

@@ -1,0 +1,103 @@
+import { type FormEvent, useState } from 'react';
+import { useSearchParams } from 'wouter';
+import { useLanguage } from '../language/language.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { PageHead } from '../parts/page-head.tsx';
+import { HostResult } from './diagnosis/host-result.tsx';
+import { requestOf } from './diagnosis/request.ts';
+import { TunnelChoice } from './diagnosis/tunnel-choice.tsx';
+import { TunnelResult } from './diagnosis/tunnel-result.tsx';
+
+/**
+ * `/diagnosis`: what happens to a visitor of a URL or tunnel. The question is in the address: `?url=`, or `?tunnel=`, and `?from=` and `?probe=1`;
+ * `?host=`, `?path=` and `?scheme=` of the older API work, too.
+ */
+export default function DiagnosisPage() {
+  const { t } = useLanguage();
+  const [parameters, setParameters] = useSearchParams();
+  const get = (name: string): string => parameters.get(name) ?? '';
+  const asked = get('url') || legacyUrl(get);
+  const [kind, setKind] = useState<'host' | 'tunnel'>(get('tunnel') === '' && get('client') === '' ? 'host' : 'tunnel');
+  const [url, setUrl] = useState(asked);
+  const [tunnel, setTunnel] = useState(get('tunnel'));
+  const [from, setFrom] = useState(get('from'));
+  const [probe, setProbe] = useState(get('probe') === '1');
+  const [problem, setProblem] = useState('');
+  const texts = t.diagnosis;
+
+  function submit(event: FormEvent): void {
+    event.preventDefault();
+    const isMissing = kind === 'host' ? requestOf(url) === undefined : tunnel === '';
+    setProblem(isMissing ? (kind === 'host' ? texts.urlMissing : texts.chooseTunnel) : '');
+    if (isMissing) return;
+    setParameters(
+      new URLSearchParams([
+        ...(kind === 'host' ? [['url', url.trim()]] : [['tunnel', tunnel]]),
+        ...(from.trim() === '' ? [] : [['from', from.trim()]]),
+        ...(probe ? [['probe', '1']] : []),
+      ]),
+    );
+  }
+
+  const request = requestOf(asked);
+  const question = { visitorAddress: get('from') || null, probe: get('probe') === '1' };
+  return (
+    <>
+      <PageHead title={texts.title}>{texts.subtitle}</PageHead>
+      <form className='card card-body stack' noValidate onSubmit={submit}>
+        <div className='seg' role='group' aria-label={texts.kind}>
+          {(['host', 'tunnel'] as const).map((each) => (
+            <button key={each} type='button' aria-pressed={kind === each} onClick={() => setKind(each)}>{texts.kinds[each]}</button>
+          ))}
+        </div>
+        <div className='grid-2'>
+          <div className='field'>
+            <label htmlFor='field-subject'>{kind === 'host' ? texts.url : texts.tunnel}</label>
+            {kind === 'host'
+              ? (
+                <input
+                  className='input mono'
+                  id='field-subject'
+                  inputMode='url'
+                  placeholder={texts.urlHint}
+                  value={url}
+                  aria-invalid={problem !== '' || undefined}
+                  aria-describedby={problem === '' ? undefined : 'subject-error'}
+                  onChange={({ target }) => setUrl(target.value)}
+                />
+              )
+              : <TunnelChoice value={tunnel} clientId={get('client')} isWrong={problem !== ''} onChange={setTunnel} />}
+            {problem !== '' && (
+              <p className='error' id='subject-error'>
+                <Icon name='stop' />
+                {problem}
+              </p>
+            )}
+          </div>
+          <div className='field'>
+            <label htmlFor='field-from'>
+              {texts.from} <span className='optional'>{t.words.optional}</span>
+            </label>
+            <input className='input mono' id='field-from' value={from} aria-describedby='from-hint' onChange={({ target }) => setFrom(target.value)} />
+            <p className='hint' id='from-hint'>{texts.fromHint}</p>
+          </div>
+        </div>
+        <div className='field'>
+          <label className='check'>
+            <input type='checkbox' checked={probe} aria-describedby='probe-hint' onChange={({ target }) => setProbe(target.checked)} />
+            {texts.probe}
+          </label>
+          <p className='hint' id='probe-hint'>{texts.probeHint}</p>
+        </div>
+        <div className='actions'>
+          <button type='submit' className='btn btn-primary'>{texts.run}</button>
+        </div>
+      </form>
+      {get('tunnel') !== '' ? <TunnelResult id={get('tunnel')} {...question} /> : request && <HostResult {...request} {...question} />}
+    </>
+  );
+}
+
+function legacyUrl(get: (name: string) => string): string {
+  return get('host') === '' ? '' : `${get('scheme') || 'http'}://${get('host')}${get('path') || '/'}`;
+}

@@ -1,0 +1,72 @@
+import { type FragmentType, graphql, unmask } from '../../generated/index.ts';
+import { useLanguage } from '../../language/language.tsx';
+import { Badge } from '../../parts/state.tsx';
+import { certificateTones } from './host-state.tsx';
+
+const certificateCard = graphql(`
+  fragment CertificateCard on Host {
+    certificate { origin status problem names issuer expiresAt daysRemaining fingerprint acme { status problem nextAttemptAt } }
+  }
+`);
+
+/** The certificate that visitors of a host get. */
+export function CertificateCard({ of }: { readonly of: FragmentType<typeof certificateCard> }) {
+  const { t, f } = useLanguage();
+  const { certificate } = unmask(certificateCard, of);
+  const texts = t.hosts.certificate;
+  const { acme } = certificate;
+  return (
+    <section className='card lg-6' aria-labelledby='h-certificate'>
+      <div className='card-head'>
+        <h2 id='h-certificate'>{texts.title}</h2>
+        <Badge tone={certificateTones[certificate.status]}>{texts.states[certificate.status]}</Badge>
+      </div>
+      <dl className='card-body kv'>
+        <dt>{texts.origin}</dt>
+        <dd>{texts.origins[certificate.origin]}</dd>
+        {certificate.problem && (
+          <>
+            <dt>{texts.problem}</dt>
+            <dd className='danger-text'>{certificate.problem}</dd>
+          </>
+        )}
+        {certificate.names.length > 0 && (
+          <>
+            <dt>{texts.names}</dt>
+            <dd className='mono'>{certificate.names.join(', ')}</dd>
+          </>
+        )}
+        {certificate.issuer && (
+          <>
+            <dt>{texts.issuer}</dt>
+            <dd>{certificate.issuer}</dd>
+          </>
+        )}
+        {certificate.expiresAt && (
+          <>
+            <dt>{texts.until}</dt>
+            <dd>
+              {f.moment(certificate.expiresAt)} <span className='muted'>{texts.daysLeft(certificate.daysRemaining ?? 0)}</span>
+            </dd>
+          </>
+        )}
+        {certificate.fingerprint && (
+          <>
+            <dt>{texts.fingerprint}</dt>
+            <dd className='mono'>{certificate.fingerprint}</dd>
+          </>
+        )}
+        {acme && (
+          <>
+            <dt>{texts.acme}</dt>
+            <dd>
+              {texts.acmeStates[acme.status]}
+              {acme.problem && <span className='danger-text'>: {acme.problem}</span>}
+              {acme.nextAttemptAt && <span className='muted'>{' '}({texts.nextAttempt(f.short(acme.nextAttemptAt))})</span>}
+            </dd>
+          </>
+        )}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,192 @@
+import type { ReactNode } from 'react';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import { useAsk, useData, useRun } from '../../api/use.ts';
+import { graphql, unmask } from '../../generated/index.ts';
+import type { HostFieldsFragment, HostMode, HostScheme } from '../../generated/graphql.ts';
+import { useLanguage } from '../../language/language.tsx';
+import { Banner } from '../../parts/banner.tsx';
+import { ClientField } from '../../parts/client-field.tsx';
+import { CardsField, CheckField, LinesField, SelectField, TextField } from '../../parts/field.tsx';
+import { linesOf } from '../../parts/form-values.ts';
+import { FormFrame, useForm } from '../../parts/form.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { useToast } from '../../parts/toast.tsx';
+import { useViewer } from '../../shell/viewer.tsx';
+import { CertificateFields } from './certificate-fields.tsx';
+import { HostOverview } from './host-overview.tsx';
+import { inputOf, valuesOf } from './host-values.ts';
+import { PlatformNameCheck } from './platform-name.tsx';
+
+const hostFields = graphql(`
+  fragment HostFields on Host {
+    id host location scheme mode platformDomainId platformPrefix remark targets localProxy headers hostChange
+    certificatePath privateKeyPath hasCertificate hasPrivateKey autoHttps acme noStore publicUrls client { id remark }
+  }
+`);
+const hostQuery = graphql(`
+  query HostForm($id: ID!) { host(id: $id) { id ...HostFields ...HostOverview } }
+`);
+const domains = graphql(`
+  query HostDomains { platformDomains { id wildcard } }
+`);
+const create = graphql(`
+  mutation CreateHost($input: CreateHostInput!) { createHost(input: $input) { id } }
+`);
+const update = graphql(`
+  mutation UpdateHost($id: ID!, $input: UpdateHostInput!) { updateHost(id: $id, input: $input) { id ...HostFields ...HostOverview } }
+`);
+
+const modes: readonly HostMode[] = ['CUSTOM', 'PLATFORM'];
+const schemes: readonly HostScheme[] = ['ALL', 'HTTP', 'HTTPS'];
+
+/** `/hosts/new` and `/hosts/31`. @param id of the host to change; undefined = a new one */
+export default function HostForm({ id }: { readonly id?: string }) {
+  const { t } = useLanguage();
+  const { data } = useData(hostQuery, { id: id ?? '' }, { pause: id === undefined });
+  if (id === undefined) return <Loaded host={undefined} />;
+  if (data === undefined) return null;
+  if (!data.host) return <PageHead title={t.hosts.title} crumbs={[['/hosts', t.hosts.title]]}>{t.shell.recordMissing}</PageHead>;
+  return (
+    <Loaded key={id} host={unmask(hostFields, data.host)}>
+      <HostOverview of={data.host} />
+    </Loaded>
+  );
+}
+
+function Loaded({ host, children }: { readonly host: HostFieldsFragment | undefined; readonly children?: ReactNode }) {
+  const { t } = useLanguage();
+  const { readOnly, role, client: ownClient } = useViewer();
+  const [, navigate] = useLocation();
+  const [parameters] = useSearchParams();
+  const run = useRun();
+  const ask = useAsk();
+  const toast = useToast();
+  const { form: texts } = t.hosts;
+  const isLogin = role === 'CLIENT';
+  const clientId = (isLogin ? ownClient?.id : undefined) ?? parameters.get('client') ?? '';
+  const { data: known } = useData(domains, {});
+  const form = useForm({
+    initial: valuesOf(host, clientId),
+    validate: (values) => ({
+      ...(values.clientId === '' && { clientId: t.form.required }),
+      ...(values.mode === 'PLATFORM' && values.platformDomainId === '' && { platformDomainId: t.errors.codes.PLATFORM_DOMAIN_REQUIRED }),
+    }),
+    save: async (values) => {
+      const input = { ...inputOf(values, host), clientId: values.clientId };
+      if (host === undefined) {
+        const { data, error } = await run(create, { input });
+        return { data: data?.createHost.id, error };
+      }
+      const { data, error } = await run(update, { id: host.id, input });
+      return { data: data?.updateHost.id, error };
+    },
+    onSaved: (id) => {
+      toast(host === undefined ? texts.created : t.form.saved);
+      if (host === undefined) navigate(`/hosts/${id}`);
+    },
+    ...(host && {
+      reread: async () => {
+        const { data } = await ask(hostQuery, { id: host.id });
+        const now = unmask(hostFields, data?.host);
+        return now ? valuesOf(now, clientId) : undefined;
+      },
+    }),
+  });
+  const { labels, hints } = texts;
+  const { values } = form;
+  const isPlatform = values.mode === 'PLATFORM';
+  const wildcards = known?.platformDomains ?? [];
+  const wildcard = wildcards.find(({ id }) => id === values.platformDomainId)?.wildcard;
+  const name = isPlatform ? (wildcard === undefined || values.platformPrefix === '' ? '' : wildcard.replace('*', values.platformPrefix)) : values.host;
+  const targets = linesOf(values.targets).join(', ');
+  const url = host?.publicUrls[0];
+  return (
+    <>
+      <PageHead
+        title={host === undefined ? texts.createTitle : host.host + host.location}
+        crumbs={host
+          ? [['/clients', t.clients.title], [`/clients/${host.client.id}`, host.client.remark || t.clients.nameless(host.client.id)]]
+          : [['/hosts', t.hosts.title]]}
+        actions={host && (
+          <Link className='btn' href={`/diagnosis?url=${encodeURIComponent(url ?? `http://${host.host}${host.location}`)}`}>
+            <Icon name='diagnosis' />
+            {texts.diagnose}
+          </Link>
+        )}
+      />
+      {children}
+      {host?.noStore === true ? <Banner tone='accent' role='note' title={texts.readOnly} /> : readOnly ? null : (
+        <FormFrame
+          form={form}
+          labels={labels}
+          action={host === undefined ? texts.saveNew : t.actions.save}
+          more={<Link className='btn' href={host ? `/clients/${host.client.id}/hosts` : '/hosts'}>{t.actions.discard}</Link>}
+        >
+          <CardsField form={form} name='mode' label={labels.mode} options={modes.map((mode) => [mode, texts.modes[mode], texts.modeTexts[mode]])} />
+          <section className='card card-body' aria-labelledby='h-name'>
+            <h2 id='h-name'>{texts.name}</h2>
+            <div className='grid-2'>
+              {isPlatform
+                ? (
+                  <>
+                    <SelectField
+                      form={form}
+                      name='platformDomainId'
+                      label={labels.platformDomainId}
+                      hint={wildcards.length === 0 ? texts.noDomains : undefined}
+                      options={[['', '…'], ...wildcards.map(({ id, wildcard: text }) => [id, text] as const)]}
+                    />
+                    <div className='stack-s'>
+                      <TextField
+                        form={form}
+                        name='platformPrefix'
+                        label={labels.platformPrefix}
+                        hint={hints.prefix}
+                        unit={wildcard?.replace('*', '')}
+                      />
+                      <PlatformNameCheck domain={values.platformDomainId} prefix={values.platformPrefix} hostId={host?.id} />
+                    </div>
+                  </>
+                )
+                : <TextField form={form} name='host' label={labels.host} hint={hints.host} isMono />}
+              <TextField form={form} name='location' label={labels.location} hint={hints.location} isMono isOptional />
+              <TextField form={form} name='remark' label={labels.remark} hint={hints.remark} isOptional />
+              <SelectField form={form} name='scheme' label={labels.scheme} options={schemes.map((scheme) => [scheme, texts.schemes[scheme]])} />
+            </div>
+          </section>
+          <section className='card card-body' aria-labelledby='h-to'>
+            <h2 id='h-to'>{texts.to}</h2>
+            <div className='grid-2'>
+              {!isLogin && <ClientField form={form} name='clientId' label={labels.clientId} hint={hints.client} />}
+              <LinesField form={form} name='targets' label={labels.targets} hint={hints.targets} />
+            </div>
+            <CheckField form={form} name='localProxy' label={labels.localProxy} hint={hints.localProxy} />
+          </section>
+          {values.scheme !== 'HTTP' && (
+            <section className='card card-body' aria-labelledby='h-tls'>
+              <h2 id='h-tls'>{texts.tls}</h2>
+              <CheckField form={form} name='autoHttps' label={labels.autoHttps} />
+              {!isPlatform && (
+                <>
+                  <CheckField form={form} name='acme' label={labels.acme} hint={hints.acme} />
+                  <CertificateFields form={form} hasCertificate={host?.hasCertificate ?? false} />
+                </>
+              )}
+            </section>
+          )}
+          <section className='card card-body' aria-labelledby='h-requests'>
+            <h2 id='h-requests'>{texts.more}</h2>
+            <div className='grid-2'>
+              <LinesField form={form} name='headers' label={labels.headers} hint={hints.headers} isOptional />
+              <TextField form={form} name='hostChange' label={labels.hostChange} hint={hints.hostChange} isMono isOptional />
+            </div>
+          </section>
+          {name !== '' && targets !== '' && (
+            <p className='sentence'>{texts.sentence(`${values.scheme === 'HTTP' ? 'http' : 'https'}://${name}${values.location || '/'}`, targets)}</p>
+          )}
+        </FormFrame>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,56 @@
+import { type FragmentType, graphql, unmask } from '../../generated/index.ts';
+import type { CertificateStatus } from '../../generated/graphql.ts';
+import { useLanguage } from '../../language/language.tsx';
+import { State, type Tone } from '../../parts/state.tsx';
+
+const hostState = graphql(`
+  fragment HostState on Host { enabled runtime { running error } client { id enabled runtime { connected } } }
+`);
+const hostCertificate = graphql(`
+  fragment HostCertificateState on Host { scheme certificate { status problem daysRemaining expiresAt origin } }
+`);
+
+/** The state of a host in a list: whether visitors reach its target, and why not. */
+export function HostStateCell({ of }: { readonly of: FragmentType<typeof hostState> }) {
+  const { t } = useLanguage();
+  const { enabled, runtime, client } = unmask(hostState, of);
+  if (!enabled) return <State tone='off'>{t.states.stopped}</State>;
+  if (!client.enabled) return <State tone='off'>{t.states.clientDisabled}</State>;
+  if (runtime.error) {
+    return (
+      <>
+        <State tone='danger'>{t.states.broken}</State>
+        <span className='sub danger-text'>{runtime.error}</span>
+      </>
+    );
+  }
+  return client.runtime.connected ? <State tone='ok'>{t.states.serves}</State> : <State tone='away'>{t.states.waiting}</State>;
+}
+
+/** How serious the state of a certificate is. */
+export const certificateTones: Record<CertificateStatus, Tone> = {
+  NONE: 'off',
+  MISSING: 'danger',
+  EXPIRED: 'danger',
+  NOT_YET_VALID: 'danger',
+  NOT_COVERED: 'danger',
+  REFUSED: 'warn',
+  EXPIRING: 'warn',
+  VALID: 'ok',
+};
+
+/** The certificate of a host in a list: its state and the days left. */
+export function CertificateCell({ of }: { readonly of: FragmentType<typeof hostCertificate> }) {
+  const { t } = useLanguage();
+  const { scheme, certificate } = unmask(hostCertificate, of);
+  const texts = t.hosts.certificate;
+  if (scheme === 'HTTP') return <span className='muted'>{texts.httpOnly}</span>;
+  const { status, daysRemaining } = certificate;
+  return (
+    <>
+      <State tone={certificateTones[status]}>{texts.states[status]}</State>
+      {typeof daysRemaining === 'number' && <span className='sub'>{texts.daysLeft(daysRemaining)}</span>}
+      {status === 'NONE' && <span className='sub'>{texts.passedThrough}</span>}
+    </>
+  );
+}

@@ -1,0 +1,100 @@
+import { useAsk, useData, useRun } from '../api/use.ts';
+import { graphql } from '../generated/index.ts';
+import type { SettingsQuery } from '../generated/graphql.ts';
+import { useLanguage } from '../language/language.tsx';
+import { Failure } from '../parts/failure.tsx';
+import { LinesField, TextField } from '../parts/field.tsx';
+import { linesOf, textOrNull } from '../parts/form-values.ts';
+import { FormFrame, useForm } from '../parts/form.tsx';
+import { PageHead } from '../parts/page-head.tsx';
+import { useToast } from '../parts/toast.tsx';
+import { useViewer } from '../shell/viewer.tsx';
+
+const settingsQuery = graphql(`
+  query Settings { globalSettings { serverUrl blocklist } }
+`);
+const update = graphql(`
+  mutation UpdateSettings($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(input: $input) { serverUrl blocklist } }
+`);
+
+type Values = NonNullable<SettingsQuery['globalSettings']>;
+
+/** `/settings`: the global settings, for administrators. */
+export default function SettingsPage() {
+  const { t } = useLanguage();
+  const { server } = useViewer();
+  const { data, error, refetch } = useData(settingsQuery, {});
+  const texts = t.server.settings;
+  return (
+    <>
+      <PageHead title={texts.title}>{texts.subtitle}</PageHead>
+      <Failure error={error} onRetry={refetch} />
+      {data?.globalSettings && <SettingsForm settings={data.globalSettings} />}
+      <section className='card' aria-labelledby='h-facts'>
+        <div className='card-head'>
+          <h2 id='h-facts'>{texts.facts}</h2>
+        </div>
+        <dl className='card-body kv'>
+          <dt>{texts.version}</dt>
+          <dd>{server.version}</dd>
+          <dt>{texts.publicAddress}</dt>
+          <dd className='mono'>{server.publicAddress ?? t.words.unknown}</dd>
+          <dt>{texts.bridge}</dt>
+          <dd>{server.bridgeTlsPort} (TLS)</dd>
+          <dt>{texts.fingerprint}</dt>
+          <dd className='mono'>{server.bridgeTlsFingerprint}</dd>
+          <dt>{texts.hosts}</dt>
+          <dd>
+            {[server.hostHttpPort && `${server.hostHttpPort} (HTTP)`, server.hostHttpsPort && `${server.hostHttpsPort} (HTTPS)`].filter(Boolean).join(', ')}
+          </dd>
+        </dl>
+      </section>
+    </>
+  );
+}
+
+function SettingsForm({ settings }: { readonly settings: Values }) {
+  const { t } = useLanguage();
+  const { readOnly, refetch } = useViewer();
+  const run = useRun();
+  const ask = useAsk();
+  const toast = useToast();
+  const { labels, hints, title } = t.server.settings;
+  const form = useForm({
+    initial: valuesOf(settings),
+    save: async ({ serverUrl, blocklist }) => {
+      const { data, error } = await run(update, { input: { serverUrl: textOrNull(serverUrl), blocklist: linesOf(blocklist) } });
+      return { data: data?.updateGlobalSettings, error };
+    },
+    onSaved: () => {
+      toast(t.form.saved);
+      refetch();
+    },
+    reread: async () => {
+      const { data } = await ask(settingsQuery, {});
+      return data?.globalSettings ? valuesOf(data.globalSettings) : undefined;
+    },
+  });
+  if (readOnly) {
+    return (
+      <dl className='card card-body kv'>
+        <dt>{labels.serverUrl}</dt>
+        <dd>{settings.serverUrl ?? t.words.none}</dd>
+        <dt>{labels.blocklist}</dt>
+        <dd className='mono'>{settings.blocklist.join(', ') || t.words.none}</dd>
+      </dl>
+    );
+  }
+  return (
+    <FormFrame form={form} labels={labels} action={t.actions.save}>
+      <section className='card card-body' aria-label={title}>
+        <TextField form={form} name='serverUrl' label={labels.serverUrl} hint={hints.serverUrl} isMono isOptional />
+        <LinesField form={form} name='blocklist' label={labels.blocklist} hint={hints.blocklist} rows={6} isOptional />
+      </section>
+    </FormFrame>
+  );
+}
+
+function valuesOf({ serverUrl, blocklist }: Values) {
+  return { serverUrl: serverUrl ?? '', blocklist: blocklist.join('\n') };
+}

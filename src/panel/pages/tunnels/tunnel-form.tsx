@@ -1,0 +1,211 @@
+import type { ReactNode } from 'react';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import { useAsk, useData, useRun } from '../../api/use.ts';
+import { graphql, unmask } from '../../generated/index.ts';
+import type { CreateTunnelInput, ProxyProtocol, TunnelFieldsFragment, TunnelMode } from '../../generated/graphql.ts';
+import { useLanguage } from '../../language/language.tsx';
+import { Banner } from '../../parts/banner.tsx';
+import { ClientField } from '../../parts/client-field.tsx';
+import { Command } from '../../parts/copy.tsx';
+import { CardsField, CheckField, LinesField, SelectField, TextField } from '../../parts/field.tsx';
+import { checked, isChecked, isCount, linesOf, numberOrNull, textOrNull } from '../../parts/form-values.ts';
+import { FormFrame, useForm } from '../../parts/form.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { useToast } from '../../parts/toast.tsx';
+import { useViewer } from '../../shell/viewer.tsx';
+import { TunnelOverview } from './tunnel-overview.tsx';
+
+const tunnelFields = graphql(`
+  fragment TunnelFields on Tunnel {
+    id mode remark port serverIp targets localProxy password localPath stripPrefix proxyProtocol noStore client { id remark }
+  }
+`);
+const tunnelQuery = graphql(`
+  query TunnelForm($id: ID!) { tunnel(id: $id) { id ...TunnelFields ...TunnelOverview } }
+`);
+const create = graphql(`
+  mutation CreateTunnel($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }
+`);
+const update = graphql(`
+  mutation UpdateTunnel($id: ID!, $input: UpdateTunnelInput!) { updateTunnel(id: $id, input: $input) { id ...TunnelFields ...TunnelRow } }
+`);
+
+type Tunnel = TunnelFieldsFragment;
+const modes: readonly TunnelMode[] = ['TCP', 'UDP', 'HTTP_PROXY', 'SOCKS5', 'SECRET', 'P2P', 'FILE'];
+const protocols: readonly ProxyProtocol[] = ['OFF', 'V1', 'V2'];
+/** The fields that a type of tunnel uses, besides client, note and type. */
+const uses: Record<TunnelMode, ReadonlySet<string>> = {
+  TCP: new Set(['port', 'serverIp', 'targets', 'proxyProtocol']),
+  UDP: new Set(['port', 'serverIp', 'targets']),
+  HTTP_PROXY: new Set(['port', 'serverIp']),
+  SOCKS5: new Set(['port', 'serverIp']),
+  SECRET: new Set(['targets', 'password', 'proxyProtocol']),
+  P2P: new Set(['targets', 'password']),
+  FILE: new Set(['port', 'serverIp', 'localPath', 'stripPrefix']),
+};
+
+/** `/tunnels/new` and `/tunnels/18`. @param id of the tunnel to change; undefined = a new one */
+export default function TunnelForm({ id }: { readonly id?: string }) {
+  const { t } = useLanguage();
+  const { data } = useData(tunnelQuery, { id: id ?? '' }, { pause: id === undefined });
+  if (id === undefined) return <Loaded tunnel={undefined} />;
+  if (data === undefined) return null;
+  if (!data.tunnel) return <PageHead title={t.tunnels.nameless(id)} crumbs={[['/tunnels', t.tunnels.title]]}>{t.shell.recordMissing}</PageHead>;
+  return (
+    <Loaded key={id} tunnel={unmask(tunnelFields, data.tunnel)}>
+      <TunnelOverview of={data.tunnel} />
+    </Loaded>
+  );
+}
+
+function Loaded({ tunnel, children }: { readonly tunnel: Tunnel | undefined; readonly children?: ReactNode }) {
+  const { t } = useLanguage();
+  const { readOnly, role, client: ownClient } = useViewer();
+  const [, navigate] = useLocation();
+  const [parameters] = useSearchParams();
+  const run = useRun();
+  const ask = useAsk();
+  const toast = useToast();
+  const { form: texts } = t.tunnels;
+  const isLogin = role === 'CLIENT';
+  const asked = {
+    clientId: (isLogin ? ownClient?.id : undefined) ?? parameters.get('client') ?? '',
+    mode: modes.find((mode) => mode === parameters.get('type')),
+  };
+  const form = useForm({
+    initial: valuesOf(tunnel, asked),
+    validate: (values) => ({
+      ...(values.clientId === '' && { clientId: t.form.required }),
+      ...(!isCount(values.port) && { port: t.form.notANumber }),
+    }),
+    save: async (values) => {
+      const input = inputOf(values);
+      if (tunnel === undefined) {
+        const { data, error } = await run(create, { input });
+        return { data: data?.createTunnel.id, error };
+      }
+      const { data, error } = await run(update, { id: tunnel.id, input });
+      return { data: data?.updateTunnel.id, error };
+    },
+    onSaved: (id) => {
+      toast(tunnel === undefined ? texts.created : t.form.saved);
+      if (tunnel === undefined) navigate(`/tunnels/${id}`);
+    },
+    ...(tunnel && {
+      reread: async () => {
+        const { data } = await ask(tunnelQuery, { id: tunnel.id });
+        const now = unmask(tunnelFields, data?.tunnel);
+        return now ? valuesOf(now, asked) : undefined;
+      },
+    }),
+  });
+  const { labels, hints } = texts;
+  const mode = modes.find((name) => name === form.values.mode) ?? 'TCP';
+  const has = (name: string): boolean => uses[mode].has(name);
+  const name = tunnel && (tunnel.remark || t.tunnels.nameless(tunnel.id));
+  const targets = linesOf(form.values.targets).join(', ');
+  return (
+    <>
+      <PageHead
+        title={name === undefined ? texts.createTitle : texts.editTitle(name)}
+        crumbs={tunnel
+          ? [['/clients', t.clients.title], [`/clients/${tunnel.client.id}`, tunnel.client.remark || t.clients.nameless(tunnel.client.id)]]
+          : [['/tunnels', t.tunnels.title]]}
+        actions={tunnel && (
+          <Link className='btn' href={`/diagnosis?tunnel=${tunnel.id}`}>
+            <Icon name='diagnosis' />
+            {texts.probe}
+          </Link>
+        )}
+      />
+      {children}
+      {tunnel && (tunnel.mode === 'SECRET' || tunnel.mode === 'P2P') && tunnel.password && <VisitCommand tunnel={tunnel} password={tunnel.password} />}
+      {tunnel?.noStore === true
+        ? <Banner tone='accent' role='note' title={texts.readOnly} />
+        : readOnly
+        ? null
+        : (
+          <FormFrame
+            form={form}
+            labels={labels}
+            action={tunnel === undefined ? texts.saveNew : t.actions.save}
+            more={<Link className='btn' href={tunnel ? `/clients/${tunnel.client.id}/tunnels` : '/tunnels'}>{t.actions.discard}</Link>}
+          >
+            <CardsField form={form} name='mode' label={labels.mode} options={modes.map((each) => [each, t.tunnels.types[each], t.tunnels.typeTexts[each]])} />
+            <section className='card card-body' aria-labelledby='h-where'>
+              <h2 id='h-where'>{texts.fromTo}</h2>
+              <div className='grid-2'>
+                {!isLogin && <ClientField form={form} name='clientId' label={labels.clientId} hint={hints.client} />}
+                <TextField form={form} name='remark' label={labels.remark} hint={hints.remark} isOptional />
+                {has('port') && <TextField form={form} name='port' label={labels.port} hint={hints.port} isNumber isOptional />}
+                {has('serverIp') && <TextField form={form} name='serverIp' label={labels.serverIp} hint={hints.serverIp} isOptional isMono />}
+                {has('password') && <TextField form={form} name='password' label={labels.password} hint={hints.password} isMono isOptional={mode === 'P2P'} />}
+                {has('localPath') && <TextField form={form} name='localPath' label={labels.localPath} hint={hints.localPath} isMono />}
+                {has('stripPrefix') && <TextField form={form} name='stripPrefix' label={labels.stripPrefix} hint={hints.stripPrefix} isMono isOptional />}
+              </div>
+              {has('targets') && <LinesField form={form} name='targets' label={labels.targets} hint={hints.targets} />}
+              {has('proxyProtocol') && (
+                <SelectField
+                  form={form}
+                  name='proxyProtocol'
+                  label={labels.proxyProtocol}
+                  hint={hints.proxyProtocol}
+                  options={protocols.map((each) => [each, texts.proxyProtocols[each]])}
+                />
+              )}
+              {has('targets') && <CheckField form={form} name='localProxy' label={labels.localProxy} hint={hints.localProxy} />}
+            </section>
+            {has('port') && targets !== '' && (
+              <p className='sentence'>
+                {texts.sentence(form.values.port === '' ? texts.freePort : texts.portOf(form.values.port), targets, tunnel?.client.remark || labels.clientId)}
+              </p>
+            )}
+          </FormFrame>
+        )}
+    </>
+  );
+}
+
+/** The command of a visitor of a secret or p2p tunnel. */
+function VisitCommand({ tunnel, password }: { readonly tunnel: Tunnel; readonly password: string }) {
+  const { t } = useLanguage();
+  const { server } = useViewer();
+  const address = `${server.publicAddress ?? location.hostname}:${server.bridgeTlsPort}`;
+  const type = tunnel.mode === 'P2P' ? 'p2p' : 'secret';
+  const variable = `ADIT_VISIT_PASSWORD='${password.replaceAll("'", String.raw`'\''`)}'`;
+  const text = `${variable} npx adit visit --server ${address} --tls-fingerprint ${server.bridgeTlsFingerprint} --type ${type} --listen 2222`;
+  return <Command title={t.tunnels.form.visitCommand} text={text} secret={password} />;
+}
+
+function valuesOf(tunnel: Tunnel | undefined, asked: { readonly clientId: string; readonly mode: TunnelMode | undefined }) {
+  return {
+    clientId: tunnel?.client.id ?? asked.clientId,
+    mode: tunnel?.mode ?? asked.mode ?? 'TCP',
+    remark: tunnel?.remark ?? '',
+    port: String(tunnel?.port ?? ''),
+    serverIp: tunnel?.serverIp ?? '',
+    targets: tunnel?.targets.join('\n') ?? '',
+    localProxy: checked(tunnel?.localProxy ?? false),
+    localPath: tunnel?.localPath ?? '',
+    stripPrefix: tunnel?.stripPrefix ?? '',
+    proxyProtocol: tunnel?.proxyProtocol ?? 'OFF',
+    password: tunnel?.password ?? '',
+  };
+}
+
+/** Only the fields that the type uses are sent. */
+function inputOf(values: Readonly<Record<keyof ReturnType<typeof valuesOf>, string>>): CreateTunnelInput {
+  const mode = modes.find((name) => name === values.mode) ?? 'TCP';
+  const has = (name: string): boolean => uses[mode].has(name);
+  return {
+    clientId: values.clientId,
+    mode,
+    remark: textOrNull(values.remark),
+    ...(has('port') && { port: numberOrNull(values.port), serverIp: textOrNull(values.serverIp) }),
+    ...(has('targets') && { targets: linesOf(values.targets), localProxy: isChecked(values.localProxy) }),
+    ...(has('localPath') && { localPath: textOrNull(values.localPath), stripPrefix: textOrNull(values.stripPrefix) }),
+    ...(has('proxyProtocol') && { proxyProtocol: protocols.find((each) => each === values.proxyProtocol) ?? 'OFF' }),
+    ...(has('password') && { password: textOrNull(values.password) }),
+  };
+}

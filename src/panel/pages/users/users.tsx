@@ -1,0 +1,183 @@
+import { useState } from 'react';
+import { Link, useLocation } from 'wouter';
+import { useData, useRun } from '../../api/use.ts';
+import { graphql } from '../../generated/index.ts';
+import type { UserFilter, UserSortField, UsersQuery } from '../../generated/graphql.ts';
+import { useLanguage } from '../../language/language.tsx';
+import { Empty } from '../../parts/banner.tsx';
+import { useConfirm } from '../../parts/confirm.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { pageRows, useListState } from '../../parts/list-state.ts';
+import { Pager, Search, Segments, useColumns } from '../../parts/list-tools.tsx';
+import { RowMenu } from '../../parts/menu.tsx';
+import { NothingMatches } from '../../parts/nothing-matches.tsx';
+import { PageHead } from '../../parts/page-head.tsx';
+import { Bar, State } from '../../parts/state.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { useToast } from '../../parts/toast.tsx';
+import { useViewer } from '../../shell/viewer.tsx';
+
+const usersQuery = graphql(`
+  query Users($filter: UserFilter, $search: String, $sort: UserSort, $offset: Int!, $limit: Int!) {
+    users(filter: $filter, search: $search, sort: $sort, offset: $offset, limit: $limit) {
+      total rows { id username remark enabled maxClients maxTunnels clientCount tunnelCount expiresAt createdAt }
+    }
+  }
+`);
+const setEnabled = graphql(`
+  mutation SetUserEnabled($id: ID!, $enabled: Boolean!) { setUserEnabled(id: $id, enabled: $enabled) { id enabled } }
+`);
+const remove = graphql(`
+  mutation DeleteUser($id: ID!) { deleteUser(id: $id) }
+`);
+
+type Row = NonNullable<UsersQuery['users']>['rows'][number];
+
+const sortFields: ReadonlySet<string> = new Set<UserSortField>(['ID', 'USERNAME', 'CLIENT_COUNT', 'TUNNEL_COUNT', 'EXPIRES_AT', 'CREATED_AT', 'ENABLED']);
+const isSortField = (text: string): text is UserSortField => sortFields.has(text);
+const monthMs = 30 * 86_400_000;
+
+/** `/users`: the list of users, for administrators. */
+export default function UsersPage() {
+  const { t, f } = useLanguage();
+  const { readOnly, server } = useViewer();
+  const list = useListState('USERNAME');
+  const run = useRun();
+  const ask = useConfirm();
+  const toast = useToast();
+  const [, navigate] = useLocation();
+  const [soon] = useState(() => new Date(Date.now() + monthMs).toISOString());
+  const sort = { field: isSortField(list.sort) ? list.sort : 'USERNAME' as const, direction: list.isDescending ? 'DESC' as const : 'ASC' as const };
+  const filters: Readonly<Record<string, UserFilter>> = { full: { usageAbovePercent: 80 }, expiring: { expiresBefore: soon }, disabled: { enabled: false } };
+  const variables = { filter: filters[list.get('state')] ?? null, search: list.q || null, sort, offset: list.offset, limit: pageRows };
+  const { data, error, refetch } = useData(usersQuery, variables);
+  const rows = data?.users?.rows;
+  const texts = t.people.users;
+
+  async function enable(user: Row, enabled: boolean): Promise<void> {
+    if (!enabled) {
+      const body = (
+        <>
+          <p>{texts.disableText}</p>
+          <ul>{texts.disableEffects(user.clientCount, user.tunnelCount).map((effect) => <li key={effect}>{effect}</li>)}</ul>
+        </>
+      );
+      if (!await ask({ title: texts.disableTitle(user.username), body, action: texts.disable })) return;
+    }
+    const { error: failure } = await run(setEnabled, { id: user.id, enabled });
+    if (failure === undefined) toast(texts.done);
+  }
+  async function removeUser({ id, username, clientCount }: Row): Promise<void> {
+    const body = <p>{texts.deleteText(clientCount)}</p>;
+    if (!await ask({ title: texts.deleteTitle(username), body, action: texts.deleteAction(username) })) return;
+    const { error: failure } = await run(remove, { id });
+    if (failure === undefined) toast(texts.deleted(username));
+    refetch();
+  }
+
+  const stateOf = ({ enabled, expiresAt }: Row) => {
+    if (!enabled) return <State tone='off'>{t.states.disabled}</State>;
+    if (expiresAt && Date.parse(expiresAt) <= Date.now()) return <State tone='danger'>{t.states.expired}</State>;
+    return expiresAt && expiresAt < soon ? <State tone='warn'>{t.states.expiresSoon}</State> : <State tone='ok'>{t.states.enabled}</State>;
+  };
+  const columns: ReadonlyArray<Column<Row>> = [
+    {
+      key: 'name',
+      head: texts.columns.name,
+      sort: 'USERNAME',
+      cell: (row) => (
+        <>
+          <Link className='name' href={`/users/${row.id}`}>{row.username}</Link> <span className='muted xs'>#{row.id}</span>
+          {row.remark && <span className='sub'>{row.remark}</span>}
+          <span className='sub only-narrow'>
+            {texts.columns.clients} {row.clientCount} · {texts.columns.tunnels} {row.tunnelCount}
+          </span>
+        </>
+      ),
+    },
+    { key: 'state', head: t.list.state, sort: 'ENABLED', isState: true, cell: stateOf },
+    { key: 'clients', head: texts.columns.clients, sort: 'CLIENT_COUNT', leaves: 1, cell: (row) => <Quota used={row.clientCount} limit={row.maxClients} /> },
+    { key: 'tunnels', head: texts.columns.tunnels, sort: 'TUNNEL_COUNT', leaves: 1, cell: (row) => <Quota used={row.tunnelCount} limit={row.maxTunnels} /> },
+    {
+      key: 'expires',
+      head: texts.columns.expires,
+      sort: 'EXPIRES_AT',
+      leaves: 2,
+      cell: ({ expiresAt }) => expiresAt ? f.short(expiresAt) : <span className='muted'>{t.words.never}</span>,
+    },
+    { key: 'created', head: texts.columns.created, sort: 'CREATED_AT', leaves: 3, cell: ({ createdAt }) => f.day(createdAt) },
+  ];
+  const [shown, chooser] = useColumns('users', columns);
+  const create = !readOnly && (
+    <Link className='btn btn-primary' href='/users/new'>
+      <Icon name='plus' />
+      {texts.create}
+    </Link>
+  );
+  return (
+    <>
+      <PageHead title={texts.title} actions={create}>{texts.subtitle}</PageHead>
+      <Failure error={error} onRetry={refetch} />
+      <section className='card' aria-label={texts.title}>
+        <div className='toolbar'>
+          <Search list={list} label={t.list.search} placeholder={texts.searchHint} />
+          <Segments
+            list={list}
+            name='state'
+            label={texts.stateFilter}
+            options={[['', texts.states.all, server.counts.users?.total], ['full', texts.states.full], ['expiring', texts.states.expiring], [
+              'disabled',
+              texts.states.disabled,
+            ]]}
+          />
+          <div className='toolbar-end'>{chooser}</div>
+        </div>
+        {rows?.length === 0
+          ? (list.isFiltered
+            ? <NothingMatches onClear={() => navigate('/users')} />
+            : <Empty icon='users' title={texts.noneTitle} action={create}>{texts.noneText}</Empty>)
+          : (
+            <Table
+              caption={texts.title}
+              rows={rows}
+              columns={shown}
+              idOf={({ id }) => id}
+              nameOf={({ username }) => username}
+              list={list}
+              {...(!readOnly && {
+                menu: (row: Row) => (
+                  <RowMenu
+                    name={row.username}
+                    entries={[
+                      { label: t.actions.change, onChoose: () => navigate(`/users/${row.id}`) },
+                      { label: row.enabled ? texts.disable : texts.enable, onChoose: () => void enable(row, !row.enabled) },
+                      { label: t.actions.delete, isDanger: true, onChoose: () => void removeUser(row) },
+                    ]}
+                  />
+                ),
+              })}
+            />
+          )}
+        <Pager list={list} total={data?.users?.total ?? 0} />
+      </section>
+    </>
+  );
+}
+
+function Quota({ used, limit }: { readonly used: number; readonly limit: number | null | undefined }) {
+  const { t, f } = useLanguage();
+  if (limit === null || limit === undefined) {
+    return (
+      <span>
+        {f.number(used)} <span className='muted'>· {t.words.noLimit}</span>
+      </span>
+    );
+  }
+  return (
+    <div className='used'>
+      <span>{t.words.of(f.number(used), f.number(limit))}</span>
+      <Bar used={used} limit={limit} isQuota />
+    </div>
+  );
+}

@@ -1,0 +1,139 @@
+import { statusOf } from '../../api/failure.ts';
+import { useEffect, useState } from 'react';
+import { lostSince } from '../../api/connection.ts';
+import { useStore } from '../../api/store.ts';
+import { useData } from '../../api/use.ts';
+import { graphql } from '../../generated/index.ts';
+import { useLanguage } from '../../language/language.tsx';
+import { Banner } from '../../parts/banner.tsx';
+import { Logo } from '../../parts/icon.tsx';
+import { Bar, Mark, State } from '../../parts/state.tsx';
+
+const wallQuery = graphql(`
+  query Wall {
+    wall(sort: { field: RATE, direction: DESC }, limit: 500) {
+      total rows { id remark enabled connected tunnelCount hostCount connections rate }
+    }
+  }
+`);
+
+const everyMs = 2000;
+const shownAway = 8;
+const shownBusy = 8;
+
+/** Who is online, where traffic goes, what is wrong: read from across a room. */
+export function Screen() {
+  const { t, f } = useLanguage();
+  const lost = useStore(lostSince);
+  const { data, error } = useData(wallQuery, {}, { everyMs });
+  const [updated, setUpdated] = useState<Date>();
+  useEffect(() => setUpdated(new Date()), [data]);
+  useEffect(() => {
+    const { dataset } = document.documentElement;
+    if (lost === undefined) delete dataset['state'];
+    else dataset['state'] = 'stale';
+  }, [lost]);
+  const texts = t.dashboard.wall;
+  if (statusOf(error) === 401) {
+    return (
+      <main className='content'>
+        <h1 className='visually-hidden'>{texts.title}</h1>
+        <Banner tone='danger' role='alert' title={texts.ended} />
+      </main>
+    );
+  }
+  if (data === undefined) return <main />;
+  const { rows, total } = data.wall;
+  const name = ({ id, remark }: { readonly id: string; readonly remark: string }): string => remark || t.clients.nameless(id);
+  const enabled = rows.filter((row) => row.enabled);
+  const online = enabled.filter(({ connected }) => connected);
+  const away = enabled.filter(({ connected }) => !connected);
+  const busy = rows.filter(({ rate }) => rate > 0).slice(0, shownBusy);
+  const sum = (of: 'rate' | 'connections'): number => rows.reduce((all, row) => all + row[of], 0);
+  return (
+    <div className='wall'>
+      <header className='wall-head'>
+        <h1>
+          <Logo />
+          {location.hostname}
+        </h1>
+        <span role='status'>{lost && texts.stale(f.moment(lost))}</span>
+      </header>
+      <main data-moves>
+        <section className='card lg-4'>
+          <h2>{texts.online}</h2>
+          <p className='big'>
+            {f.number(online.length)} <small>/ {f.number(enabled.length)}</small>
+          </p>
+        </section>
+        <section className='card lg-4'>
+          <h2>{texts.traffic}</h2>
+          <p className='big'>{f.rate(sum('rate'))}</p>
+        </section>
+        <section className='card lg-4'>
+          <h2>{texts.connections}</h2>
+          <p className='big'>{f.number(sum('connections'))}</p>
+        </section>
+        <section className='card lg-6'>
+          <h2>{texts.away}</h2>
+          {away.length === 0
+            ? (
+              <p className='said'>
+                <State tone='ok'>{texts.noneAway}</State>
+              </p>
+            )
+            : (
+              <ul className='wall-issues'>
+                {away.slice(0, shownAway).map((row) => (
+                  <li key={row.id}>
+                    <Mark tone='danger' />
+                    <span>{name(row)}</span>
+                    <span className='muted'>
+                      {t.dashboard.problems.tunnels(row.tunnelCount)}, {t.dashboard.problems.hosts(row.hostCount)}
+                    </span>
+                  </li>
+                ))}
+                {away.length > shownAway && (
+                  <li>
+                    <span />
+                    <span className='muted'>{t.dashboard.moreLikeThis(away.length - shownAway)}</span>
+                  </li>
+                )}
+              </ul>
+            )}
+        </section>
+        <section className='card lg-6'>
+          <h2>{texts.busiest}</h2>
+          {busy.length === 0 ? <p className='said muted'>{t.dashboard.top.none}</p> : (
+            <ul className='wall-list'>
+              {busy.map((row) => (
+                <li key={row.id}>
+                  <span>{name(row)}</span>
+                  <span>{f.rate(row.rate)}</span>
+                  <Bar used={row.rate} limit={busy[0]?.rate ?? 1} isPlain />
+                </li>
+              ))}
+            </ul>
+          )}
+        </section>
+        <section className='card lg-12'>
+          <h2>{texts.all}</h2>
+          <ul className='matrix' aria-label={texts.oneOf(f.number(online.length), f.number(total))}>
+            {rows.map((row) => (
+              <li key={row.id} title={name(row)}>
+                <Mark tone={!row.enabled ? 'off' : row.connected ? 'ok' : 'danger'} />
+                <span className='visually-hidden'>
+                  {name(row)}: {!row.enabled ? t.states.disabled : row.connected ? t.states.online : t.states.away}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      </main>
+      <footer className='wall-foot'>
+        <span>Adit</span>
+        {updated && <span>{texts.updated(f.moment(updated))}</span>}
+      </footer>
+    </div>
+  );
+}

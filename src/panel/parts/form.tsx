@@ -1,0 +1,205 @@
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import type { CombinedError } from 'urql';
+import { failureOf, statusOf } from '../api/failure.ts';
+import { createStore } from '../api/store.ts';
+import { useLanguage } from '../language/language.tsx';
+import { Banner } from './banner.tsx';
+
+/** Whether a form on this page has changes that are not saved. */
+export const unsaved = createStore(false);
+
+/** The state of a form. Values are texts, as the browser's fields have them; a check box is `yes` or blank. */
+export interface Form<Name extends string> {
+  readonly values: Readonly<Record<Name, string>>;
+  /** What is wrong, by field. */
+  readonly problems: Readonly<Partial<Record<Name, string>>>;
+  /** What is wrong with the whole form. */
+  readonly failure: string | undefined;
+  /** The fields that somebody else changed meanwhile. */
+  readonly conflict: readonly Name[];
+  readonly isSaving: boolean;
+  readonly set: (name: Name, value: string) => void;
+  readonly submit: (event?: FormEvent) => Promise<void>;
+  readonly takeTheirs: () => void;
+  /** Back to the initial values. */
+  readonly reset: () => void;
+}
+
+interface FormOptions<Name extends string, Result> {
+  readonly initial: Readonly<Record<Name, string>>;
+  /** Checks values before they are sent. */
+  readonly validate?: (values: Readonly<Record<Name, string>>) => Partial<Record<Name, string>>;
+  readonly save: (values: Readonly<Record<Name, string>>) => Promise<{ readonly data?: Result | null; readonly error?: CombinedError }>;
+  readonly onSaved: (result: Result) => void;
+  /** The record's values on the server now; undefined = a new record, or unknown. */
+  readonly reread?: () => Promise<Readonly<Record<Name, string>> | undefined>;
+}
+
+/**
+ * A form that sends its values to the server and shows each problem at its field. It keeps what was typed if the request fails or the session ends,
+ * and asks before it overwrites somebody else's change.
+ */
+export function useForm<Name extends string, Result>({ initial, validate, save, onSaved, reread }: FormOptions<Name, Result>): Form<Name> {
+  const { t } = useLanguage();
+  const [start, setStart] = useState(initial);
+  const [values, setValues] = useState(initial);
+  const [problems, setProblems] = useState<Partial<Record<Name, string>>>({});
+  const [failure, setFailure] = useState<string>();
+  const [theirs, setTheirs] = useState<Readonly<Record<Name, string>>>();
+  const [isSaving, setSaving] = useState(false);
+  const isDirty = changes(start, values).length > 0;
+  useEffect(() => {
+    unsaved.set(isDirty);
+    return () => unsaved.set(false);
+  }, [isDirty]);
+
+  async function send(): Promise<void> {
+    const wrong = validate?.(values) ?? {};
+    setProblems(wrong);
+    setFailure(undefined);
+    if (Object.keys(wrong).length > 0) return;
+    const now = await reread?.();
+    if (now !== undefined && changes(theirs ?? start, now).length > 0) return setTheirs(now);
+    const { data, error } = await save(values);
+    if (error !== undefined) {
+      if (statusOf(error) === 401) return; // the dialog asks for a login
+      const { text, fields } = failureOf(error, t);
+      const named = fields.flatMap(({ field, text: problem }) => {
+        // Such as targets.0, or platformDomains.2.wildcard.
+        const parts = (field ?? '').split('.');
+        const known = Object.keys(values).find((key): key is Name => parts.includes(key));
+        const index = known === undefined ? undefined : parts[parts.indexOf(known) + 1];
+        return known === undefined ? [] : [[known, index === undefined ? problem : `${Number(index) + 1}: ${problem}`] as const];
+      });
+      const byField: Partial<Record<Name, string>> = {};
+      for (const [name, problem] of named) byField[name] ??= problem;
+      setProblems(byField);
+      if (named.length === 0) setFailure(text);
+      return;
+    }
+    if (data === undefined || data === null) return;
+    unsaved.set(false);
+    setStart(values);
+    onSaved(data);
+  }
+
+  return {
+    values,
+    problems,
+    failure,
+    conflict: theirs === undefined ? [] : changes(start, theirs),
+    isSaving,
+    set(name, value) {
+      setValues((before) => ({ ...before, [name]: value }));
+    },
+    async submit(event) {
+      event?.preventDefault();
+      if (isSaving) return;
+      setSaving(true);
+      try {
+        await send();
+      } finally {
+        setSaving(false);
+      }
+    },
+    takeTheirs() {
+      if (theirs === undefined) return;
+      setStart(theirs);
+      setValues(theirs);
+      setTheirs(undefined);
+    },
+    reset() {
+      setStart(initial);
+      setValues(initial);
+    },
+  };
+}
+
+function changes<Name extends string>(before: Readonly<Record<Name, string>>, after: Readonly<Record<Name, string>>): Name[] {
+  const isName = (key: string): key is Name => key in before;
+  return Object.keys(before).filter(isName).filter((name) => before[name] !== after[name]);
+}
+
+/** The frame of a form: the summary of what is wrong, the fields, and the button. Ctrl+Enter saves. @param labels of the fields, by name */
+export function FormFrame<Name extends string>({ form, labels, action, children, more, className = 'form' }: {
+  readonly form: Form<Name>;
+  readonly labels: Readonly<Record<Name, string>>;
+  readonly action: string;
+  readonly children: ReactNode;
+  /** Next to the button. */
+  readonly more?: ReactNode;
+  readonly className?: string;
+}) {
+  const { t } = useLanguage();
+  const summary = useRef<HTMLDivElement>(null);
+  const names = Object.keys(form.problems).filter((name): name is Name => name in labels);
+  const isWrong = names.length > 0 || form.failure !== undefined || form.conflict.length > 0;
+  useEffect(() => {
+    if (isWrong && !form.isSaving) summary.current?.focus();
+  }, [isWrong, form.isSaving, form.problems, form.failure]);
+  return (
+    <form
+      className={className}
+      noValidate
+      onSubmit={(event) => void form.submit(event)}
+      onKeyDown={(event) => {
+        if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void form.submit(event);
+      }}
+    >
+      {isWrong && (
+        <div ref={summary} tabIndex={-1}>
+          {form.conflict.length > 0
+            ? (
+              <Banner
+                tone='warn'
+                role='alert'
+                title={t.form.conflict}
+                action={
+                  <>
+                    <button type='button' className='btn btn-s' onClick={form.takeTheirs}>{t.form.takeTheirs}</button>
+                    <button type='submit' className='btn btn-s'>{t.form.keepMine}</button>
+                  </>
+                }
+              >
+                {t.form.conflictText(form.conflict.map((name) => labels[name]).join(', '))}
+              </Banner>
+            )
+            : (
+              <Banner tone='danger' role='alert' title={t.form.notSaved(names.length)}>
+                {form.failure}
+                {names.length > 0 && (
+                  <ul>
+                    {names.map((name) => (
+                      <li key={name}>
+                        <a
+                          href={`#${fieldId(name)}`}
+                          onClick={(event) => {
+                            event.preventDefault();
+                            document.getElementById(fieldId(name))?.focus();
+                          }}
+                        >
+                          {labels[name]}: {form.problems[name]}
+                        </a>
+                      </li>
+                    ))}
+                  </ul>
+                )}
+              </Banner>
+            )}
+        </div>
+      )}
+      {children}
+      <div className='form-foot'>
+        <button type='submit' className='btn btn-primary' aria-disabled={form.isSaving || undefined}>
+          {form.isSaving ? t.actions.saving : action}
+        </button>
+        {more}
+      </div>
+    </form>
+  );
+}
+
+/** The id of a field's control. */
+export function fieldId(name: string): string {
+  return `field-${name}`;
+}

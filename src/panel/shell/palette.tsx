@@ -1,0 +1,205 @@
+import { Dialog } from '@base-ui/react/dialog';
+import { type KeyboardEvent, useEffect, useId, useState } from 'react';
+import { useLocation } from 'wouter';
+import { useData } from '../api/use.ts';
+import { graphql } from '../generated/index.ts';
+import { type Language, useLanguage } from '../language/language.tsx';
+import type { PaletteQuery } from '../generated/graphql.ts';
+import { Icon, type IconName } from '../parts/icon.tsx';
+import { requestOf } from '../pages/diagnosis/request.ts';
+import { useNavigation } from './navigation.tsx';
+import { useViewer } from './viewer.tsx';
+
+const paletteQuery = graphql(`
+  query Palette($search: String!, $withUsers: Boolean!) {
+    clients(search: $search, limit: 5) { rows { id remark runtime { connected address } } }
+    tunnels(search: $search, limit: 5) { rows { id remark port mode client { id remark } } }
+    hosts(search: $search, limit: 5) { rows { id host location client { id remark } } }
+    users(search: $search, limit: 5) @include(if: $withUsers) { rows { id username } }
+  }
+`);
+
+/** Typing pauses for this many ms before the server searches. */
+const pauseMs = 120;
+
+interface Hit {
+  readonly key: string;
+  readonly icon: IconName;
+  readonly text: string;
+  readonly more: string;
+  readonly href: string;
+}
+
+interface Group {
+  readonly title: string;
+  readonly hits: readonly Hit[];
+}
+
+/** Finds clients, tunnels, hosts, users and pages by any of their texts, and offers actions. A combobox: the focus stays in the field. */
+export default function Palette({ onClose }: { readonly onClose: () => void }) {
+  const language = useLanguage();
+  const { t } = language;
+  const { isAdministrator, readOnly } = useViewer();
+  const [, navigate] = useLocation();
+  const navigation = useNavigation();
+  const [text, setText] = useState('');
+  const [search, setSearch] = useState('');
+  const [chosen, setChosen] = useState(0);
+  const id = useId();
+  useEffect(() => {
+    const timer = setTimeout(() => setSearch(text.trim()), pauseMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  useEffect(() => setChosen(0), [search]);
+  const { data } = useData(paletteQuery, { search, withUsers: isAdministrator }, { pause: search === '' });
+  const needle = text.trim().toLowerCase();
+  const pages: readonly Hit[] = [...navigation.work, ...navigation.people, ...navigation.server]
+    .filter(({ name }) => name.toLowerCase().includes(needle))
+    .map(({ href, icon, name }) => ({ key: `page-${href}`, icon, text: name, more: '', href }));
+  const groups = [...(search === '' || data === undefined ? [] : groupsOf(data, language)), { title: t.shell.palette.pages, hits: pages }, {
+    title: t.shell.palette.actions,
+    hits: actionsOf(text, search === '' ? undefined : data, language, readOnly),
+  }].filter(({ hits }) => hits.length > 0);
+  const hits = groups.flatMap((group) => group.hits);
+  const current = hits[Math.min(chosen, hits.length - 1)];
+  const go = (hit: Hit | undefined): void => {
+    if (hit === undefined) return;
+    onClose();
+    navigate(hit.href);
+  };
+
+  function onKey(event: KeyboardEvent): void {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined && hits.length > 0) {
+      event.preventDefault();
+      const next = (chosen + step + hits.length) % hits.length;
+      setChosen(next);
+      document.getElementById(`${id}-${hits[next]?.key ?? ''}`)?.scrollIntoView({ block: 'nearest' });
+    } else if (event.key === 'Enter') {
+      event.preventDefault();
+      go(current);
+    }
+  }
+
+  return (
+    <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className='backdrop' />
+        <Dialog.Popup className='dialog palette modal' aria-label={t.shell.palette.open}>
+          <input
+            className='input'
+            role='combobox'
+            aria-label={t.shell.palette.label}
+            aria-expanded='true'
+            aria-controls={`${id}-list`}
+            aria-autocomplete='list'
+            aria-activedescendant={current && `${id}-${current.key}`}
+            autoComplete='off'
+            autoFocus
+            value={text}
+            placeholder={t.shell.palette.label}
+            onChange={({ target }) => setText(target.value)}
+            onKeyDown={onKey}
+          />
+          <div className='palette-list' id={`${id}-list`} role='listbox' aria-label={t.shell.palette.results}>
+            {groups.map(({ title, hits: found }) => (
+              <div key={title} role='group' aria-label={title}>
+                <div role='presentation'>{title}</div>
+                {found.map((hit) => (
+                  <div
+                    key={hit.key}
+                    id={`${id}-${hit.key}`}
+                    role='option'
+                    aria-selected={hit === current}
+                    onClick={() => go(hit)}
+                    onPointerMove={() => setChosen(hits.indexOf(hit))}
+                  >
+                    <Icon name={hit.icon} />
+                    <span>{hit.text}</span>
+                    <span className='muted'>{hit.more}</span>
+                  </div>
+                ))}
+              </div>
+            ))}
+          </div>
+          {hits.length === 0 && <p className='muted palette-foot' role='status'>{t.shell.palette.nothing}</p>}
+          <div className='palette-foot' aria-hidden='true'>
+            <span>
+              <kbd>↑</kbd> <kbd>↓</kbd> {t.shell.palette.choose}
+            </span>
+            <span>
+              <kbd>↵</kbd> {t.shell.palette.go}
+            </span>
+            <span>
+              <kbd>Esc</kbd> {t.shell.palette.close}
+            </span>
+          </div>
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+function groupsOf({ clients, tunnels, hosts, users }: PaletteQuery, { t }: Language): readonly Group[] {
+  const nameOf = ({ id, remark }: { readonly id: string; readonly remark: string }): string => remark || t.clients.nameless(id);
+  return [
+    {
+      title: t.shell.nav.clients,
+      // Those that are away need attention first.
+      hits: clients.rows.toSorted((one, other) => Number(one.runtime.connected) - Number(other.runtime.connected)).map((client) => ({
+        key: `client-${client.id}`,
+        icon: 'client' as const,
+        text: nameOf(client),
+        more: client.runtime.connected ? client.runtime.address ?? '' : t.states.away,
+        href: `/clients/${client.id}`,
+      })),
+    },
+    {
+      title: t.shell.nav.tunnels,
+      hits: tunnels.rows.map(({ id, remark, port, mode, client }) => ({
+        key: `tunnel-${id}`,
+        icon: 'tunnel' as const,
+        text: `${remark || t.tunnels.nameless(id)}${port ? ` :${port}` : ''}`,
+        more: `${t.tunnels.short[mode]} · ${nameOf(client)}`,
+        href: `/tunnels/${id}`,
+      })),
+    },
+    {
+      title: t.shell.nav.hosts,
+      hits: hosts.rows.map(({ id, host, location: path, client }) => ({
+        key: `host-${id}`,
+        icon: 'host' as const,
+        text: host + path,
+        more: nameOf(client),
+        href: `/hosts/${id}`,
+      })),
+    },
+    {
+      title: t.shell.palette.users,
+      hits: (users?.rows ?? []).map(({ id, username }) => ({ key: `user-${id}`, icon: 'users' as const, text: username, more: '', href: `/users/${id}` })),
+    },
+  ];
+}
+
+function actionsOf(text: string, data: PaletteQuery | undefined, { t }: Language, readOnly: boolean): readonly Hit[] {
+  const url = text.includes('.') ? requestOf(text) : undefined;
+  const first = data?.clients.rows[0];
+  const name = first && (first.remark || t.clients.nameless(first.id));
+  return [
+    ...(url
+      ? [{
+        key: 'diagnose',
+        icon: 'diagnosis' as const,
+        text: t.shell.palette.diagnose(text.trim()),
+        more: '',
+        href: `/diagnosis?url=${encodeURIComponent(text.trim())}`,
+      }]
+      : []),
+    ...(first && name !== undefined && !readOnly
+      ? [
+        { key: 'new-tunnel', icon: 'plus' as const, text: t.shell.palette.newTunnelFor(name), more: '', href: `/tunnels/new?client=${first.id}` },
+        { key: 'new-host', icon: 'plus' as const, text: t.shell.palette.newHostFor(name), more: '', href: `/hosts/new?client=${first.id}` },
+      ]
+      : []),
+  ];
+}

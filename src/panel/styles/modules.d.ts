@@ -1,0 +1,2 @@
+// The bundler collects imported styles into a file of its own.
+declare module '*.css';
