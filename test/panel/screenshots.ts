@@ -113,7 +113,10 @@ try {
       });
       page.off('request', started).off('requestfinished', ended).off('requestfailed', ended);
       await settle(page);
-      await page.screenshot({ path: path.join(directory, `${name}-${suffix}.png`), fullPage: true });
+      const height = await page.evaluate(() => document.documentElement.scrollHeight);
+      await page.setViewport({ width, height });
+      await page.screenshot({ path: path.join(directory, `${name}-${suffix}.png`) });
+      await page.setViewport({ width, height: width < 500 ? 740 : 800 });
       const problems = await accessibilityProblems(page);
       const isWide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
       if (isWide) problems.push('can be scrolled sideways');

@@ -6,12 +6,12 @@ import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 
 const seen = { connected: true, rate: 0, address: '', localAddress: '', version: '', lastOnlineAt: null };
 const answer = z.object({ traffic: z.array(z.object({ inletBytes: z.number(), exportBytes: z.number() })) });
-const series = `query ($resource: TrafficResource!, $id: ID!, $step: TrafficStep!, $from: DateTime!) {
+const series = `query ($resource: TrafficResource!, $id: ID, $step: TrafficStep!, $from: DateTime!) {
   traffic(resource: $resource, id: $id, step: $step, from: $from) { at inletBytes exportBytes }
 }`;
 
 eachDialect('traffic', (databases) => {
-  test('is counted by minute, hour and day for client, tunnel, host and user: what the counters gained, once however often they are saved', async () => {
+  test('is counted by minute, hour and day for client, tunnel, host, user and server: what the counters gained, once however often they are saved', async () => {
     const api = await openTestSchema(databases);
     const { store } = api.services;
     const { id: userId } = await store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
@@ -28,7 +28,7 @@ eachDialect('traffic', (databases) => {
     await store.saveCounters({ clients: [{ id: one, ...seen, inletBytes: 1011, exportBytes: 5 }], tunnels: [], hosts: [] });
     const from = new Date(Date.now() - 3_600_000).toISOString();
     const sums: Record<string, unknown> = {};
-    for (const [resource, id] of [['client', one], ['client', two], ['tunnel', tunnel], ['host', host], ['user', userId]] as const) {
+    for (const [resource, id] of [['client', one], ['client', two], ['tunnel', tunnel], ['host', host], ['user', userId], ['server', null]] as const) {
       for (const step of ['minute', 'hour', 'day']) {
         const { traffic } = answer.parse((await api.run(series, { resource: resource.toUpperCase(), id, step: step.toUpperCase(), from })).data);
         // The clock may pass from one bucket to the next meanwhile.
@@ -45,6 +45,7 @@ eachDialect('traffic', (databases) => {
       ...each(`tunnel ${tunnel}`, [10, 5]),
       ...each(`host ${host}`, [0, 7]),
       ...each(`user ${userId}`, [11, 12]),
+      ...each('server null', [11, 12]),
     });
   });
 

@@ -64,10 +64,21 @@ export function useEvents<Data, Variables extends AnyVariables>(
       });
       stop = () => opened.unsubscribe();
     };
-    start();
-    return () => {
+    const end = (): void => {
       clearTimeout(timer);
       stop();
+    };
+    // A browser keeps a page that was left for going back, and with it the streams: the next page would wait for their connections.
+    const restart = (event: PageTransitionEvent): void => {
+      if (event.persisted) start();
+    };
+    window.addEventListener('pagehide', end);
+    window.addEventListener('pageshow', restart);
+    start();
+    return () => {
+      window.removeEventListener('pagehide', end);
+      window.removeEventListener('pageshow', restart);
+      end();
     };
   }, [client, subscription, key, pause, isVisible]);
 }

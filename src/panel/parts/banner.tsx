@@ -32,7 +32,7 @@ export function Empty({ icon, title, children, action }: {
   return (
     <div className='empty'>
       <Icon name={icon} />
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       {children !== undefined && <p>{children}</p>}
       {action !== undefined && <div className='actions'>{action}</div>}
     </div>

@@ -3,6 +3,7 @@ import { useLocation } from 'wouter';
 import { lostSince } from '../api/connection.ts';
 import { useStore } from '../api/store.ts';
 import { useLanguage } from '../language/language.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { Pages } from '../routes.tsx';
 import { LoginDialog } from './login.tsx';
 import { LostBanner } from './lost-banner.tsx';
@@ -87,7 +88,7 @@ function Frame() {
           <div className='content'>
             {lost && <LostBanner since={lost} />}
             <PageBoundary key={path.split('/', 3).join('/')}>
-              <Suspense fallback={<span className='skeleton w-50' />}>
+              <Suspense fallback={<Loading />}>
                 <Pages />
               </Suspense>
             </PageBoundary>

@@ -6,6 +6,7 @@ import { useLanguage } from '../../language/language.tsx';
 import { CheckField, LinesField, SelectField, TextField } from '../../parts/field.tsx';
 import { checked, isChecked, isCount, linesOf, localTime, numberOrNull, textOrNull, timeOrNull } from '../../parts/form-values.ts';
 import { FormFrame, useForm } from '../../parts/form.tsx';
+import { Loading } from '../../parts/loading.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { useToast } from '../../parts/toast.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
@@ -33,9 +34,11 @@ const passwords = ['basicPassword', 'allowlistPassword', 'webPassword'] as const
 
 /** `/clients/new` and `/clients/3/edit`. @param id of the client to change; undefined = a new one */
 export default function ClientForm({ id }: { readonly id?: string }) {
+  const { t } = useLanguage();
   const { data } = useData(clientQuery, { id: id ?? '' }, { pause: id === undefined });
   const client = unmask(clientFields, data?.client);
-  if (id !== undefined && !client) return null;
+  if (id !== undefined && data === undefined) return <Loading />;
+  if (id !== undefined && !client) return <PageHead title={t.clients.nameless(id)} crumbs={[['/clients', t.clients.title]]}>{t.shell.recordMissing}</PageHead>;
   return <Loaded key={id} client={client ?? undefined} />;
 }
 

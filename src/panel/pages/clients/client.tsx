@@ -9,6 +9,7 @@ import { Banner, Empty } from '../../parts/banner.tsx';
 import { TrafficChart } from '../../parts/chart/traffic-chart.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { Loading } from '../../parts/loading.tsx';
 import { Menu } from '../../parts/menu.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
@@ -68,6 +69,8 @@ export default function ClientPage({ id, tab }: { readonly id: string; readonly 
             <Empty icon='client' title={t.shell.recordMissing} />
           </div>
         )
+        : error === undefined
+        ? <Loading />
         : <Failure error={error} onRetry={refetch} />}
     </>
   );

@@ -45,7 +45,8 @@ export function Gates({ gates: masked, probes: maskedProbes, more, onAgain }: {
           {stopping && sentence(stopping.explanation)}
         </Banner>
       </div>
-      <section className='card card-body' aria-label={texts.title}>
+      <section className='card card-body' aria-labelledby='h-gates'>
+        <h2 className='visually-hidden' id='h-gates'>{texts.title}</h2>
         <ol className='gates'>
           {gates.map((gate, at) => <GateItem key={gate.name} gate={gate} isAfter={stop >= 0 && at > stop} more={at === stop ? more : undefined} />)}
         </ol>

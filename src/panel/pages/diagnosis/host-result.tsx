@@ -3,6 +3,7 @@ import { useData } from '../../api/use.ts';
 import { graphql } from '../../generated/index.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { Loading } from '../../parts/loading.tsx';
 import { Gates } from './gates.tsx';
 import type { VisitorRequest } from './request.ts';
 
@@ -25,7 +26,7 @@ export function HostResult({ visitorAddress, probe, ...request }: VisitorRequest
   const { t } = useLanguage();
   const { data, error, refetch } = useData(diagnoseHost, { ...request, visitorAddress, probe });
   if (error !== undefined) return <Failure error={error} onRetry={refetch} />;
-  if (data === undefined) return <span className='skeleton w-50' />;
+  if (data === undefined) return <Loading />;
   const { gates, probes, rule, target, matched } = data.diagnoseHost;
   const texts = t.diagnosis;
   const client = rule?.client;

@@ -3,6 +3,7 @@ import { useData } from '../../api/use.ts';
 import { graphql } from '../../generated/index.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { Failure } from '../../parts/failure.tsx';
+import { Loading } from '../../parts/loading.tsx';
 import { Gates } from './gates.tsx';
 
 const diagnoseTunnel = graphql(`
@@ -20,7 +21,7 @@ export function TunnelResult({ id, visitorAddress, probe }: { readonly id: strin
   const { t } = useLanguage();
   const { data, error, refetch } = useData(diagnoseTunnel, { id, visitorAddress, probe });
   if (error !== undefined) return <Failure error={error} onRetry={refetch} />;
-  if (data === undefined) return <span className='skeleton w-50' />;
+  if (data === undefined) return <Loading />;
   if (!data.diagnoseTunnel) return <p>{t.shell.recordMissing}</p>;
   const { gates, probes, tunnel } = data.diagnoseTunnel;
   const { client } = tunnel;

@@ -10,6 +10,7 @@ import { CardsField, CheckField, LinesField, SelectField, TextField } from '../.
 import { linesOf } from '../../parts/form-values.ts';
 import { FormFrame, useForm } from '../../parts/form.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { Loading } from '../../parts/loading.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { useToast } from '../../parts/toast.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
@@ -45,7 +46,7 @@ export default function HostForm({ id }: { readonly id?: string }) {
   const { t } = useLanguage();
   const { data } = useData(hostQuery, { id: id ?? '' }, { pause: id === undefined });
   if (id === undefined) return <Loaded host={undefined} />;
-  if (data === undefined) return null;
+  if (data === undefined) return <Loading />;
   if (!data.host) return <PageHead title={t.hosts.title} crumbs={[['/hosts', t.hosts.title]]}>{t.shell.recordMissing}</PageHead>;
   return (
     <Loaded key={id} host={unmask(hostFields, data.host)}>

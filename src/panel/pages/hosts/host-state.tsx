@@ -16,6 +16,7 @@ export function HostStateCell({ of }: { readonly of: FragmentType<typeof hostSta
   const { enabled, runtime, client } = unmask(hostState, of);
   if (!enabled) return <State tone='off'>{t.states.stopped}</State>;
   if (!client.enabled) return <State tone='off'>{t.states.clientDisabled}</State>;
+  if (!client.runtime.connected) return <State tone='away'>{t.states.waiting}</State>;
   if (runtime.error) {
     return (
       <>
@@ -24,7 +25,7 @@ export function HostStateCell({ of }: { readonly of: FragmentType<typeof hostSta
       </>
     );
   }
-  return client.runtime.connected ? <State tone='ok'>{t.states.serves}</State> : <State tone='away'>{t.states.waiting}</State>;
+  return <State tone='ok'>{t.states.serves}</State>;
 }
 
 /** How serious the state of a certificate is. */

@@ -11,6 +11,7 @@ import { CardsField, CheckField, LinesField, SelectField, TextField } from '../.
 import { checked, isChecked, isCount, linesOf, numberOrNull, textOrNull } from '../../parts/form-values.ts';
 import { FormFrame, useForm } from '../../parts/form.tsx';
 import { Icon } from '../../parts/icon.tsx';
+import { Loading } from '../../parts/loading.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { useToast } from '../../parts/toast.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
@@ -50,7 +51,7 @@ export default function TunnelForm({ id }: { readonly id?: string }) {
   const { t } = useLanguage();
   const { data } = useData(tunnelQuery, { id: id ?? '' }, { pause: id === undefined });
   if (id === undefined) return <Loaded tunnel={undefined} />;
-  if (data === undefined) return null;
+  if (data === undefined) return <Loading />;
   if (!data.tunnel) return <PageHead title={t.tunnels.nameless(id)} crumbs={[['/tunnels', t.tunnels.title]]}>{t.shell.recordMissing}</PageHead>;
   return (
     <Loaded key={id} tunnel={unmask(tunnelFields, data.tunnel)}>

@@ -7,6 +7,7 @@ import { TrafficChart } from '../../parts/chart/traffic-chart.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { isCount, localTime, numberOrNull, textOrNull, timeOrNull } from '../../parts/form-values.ts';
 import { FormFrame, useForm } from '../../parts/form.tsx';
+import { Loading } from '../../parts/loading.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { useToast } from '../../parts/toast.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
@@ -31,7 +32,7 @@ export default function UserForm({ id }: { readonly id?: string }) {
   const { t } = useLanguage();
   const { data } = useData(userQuery, { id: id ?? '' }, { pause: id === undefined });
   if (id === undefined) return <Loaded user={undefined} />;
-  if (data === undefined) return null;
+  if (data === undefined) return <Loading />;
   if (!data.user) return <PageHead title={t.people.users.title} crumbs={[['/users', t.people.users.title]]}>{t.shell.recordMissing}</PageHead>;
   return <Loaded key={id} user={unmask(userFields, data.user)} />;
 }
