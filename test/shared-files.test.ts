@@ -80,7 +80,7 @@ describeWith('initdb', 'files that servers share through PostgreSQL', () => {
     await expect(open(store, await newDirectory(), 'nonsense')).rejects.toMatchObject({ problems: ['invitation: must be what "adit nodes invite" prints'] });
   });
 
-  test('that a stranger changed in the database are refused, and the file stays', async () => {
+  test('that somebody without the key changed in the database are refused, and the file stays', async () => {
     const store = await databases.openEmpty();
     const one = await newDirectory();
     await write(one, '1');

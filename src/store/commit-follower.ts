@@ -46,7 +46,15 @@ export class CommitFollower {
   start(listener: CommitListener): void {
     if (this.#changeLog === undefined) return;
     this.#listener = listener;
-    this.#timer = setInterval(() => void this.look(), LOOK_MS);
+    let looking = false;
+    this.#timer = setInterval(() => {
+      // While the database does not respond, a look takes longer than the interval.
+      if (looking) return;
+      looking = true;
+      void this.look().finally(() => {
+        looking = false;
+      });
+    }, LOOK_MS);
   }
 
   /** Stops following; resolves when the last commit is published. */

@@ -63,9 +63,9 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
     expect(await contents(dataDir)).toEqual(await contents(first.dataDir));
 
     // Without the invitation it starts as well, with secrets of its own.
-    const stranger = await startServer({ environment, dataDir: scratchDirectory() });
-    expect(stranger.fingerprint).not.toBe(first.fingerprint);
-    expect(stranger.child.output).toContain('set ADIT_INVITATION to what');
+    const uninvited = await startServer({ environment, dataDir: scratchDirectory() });
+    expect(uninvited.fingerprint).not.toBe(first.fingerprint);
+    expect(uninvited.child.output).toContain('set ADIT_INVITATION to what');
     const empty = scratchDirectory();
     expect(await adit(empty, 'nodes', 'invite')).toEqual({ code: 2, output: expect.stringMatching(/^adit: .*installation\.key: there is no such file/) });
   }, 120_000);

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { ChangeLog } from '../../src/store/change-log.ts';
@@ -178,6 +179,27 @@ describeWith('initdb', 'the log of changes', () => {
     expect(await api.code(createClient, { input: {} })).toBeUndefined();
     await expectAgreement(api, api.engine);
   });
+
+  test('is not blocked by a server that freezes while it holds the lock of all writers: the database ends its transaction after three seconds', async () => {
+    const api = await following(await openTestSchema(databases));
+    let frozen: () => void = () => undefined;
+    const locked = new Promise<void>((resolve) => {
+      frozen = resolve;
+    });
+    const stuck = elsewhere(api.services, async (tx) => {
+      await tx.client.create({ data: { vkey: 'never committed' } });
+      frozen();
+      await setTimeout(6000); // sends nothing, as a frozen process does
+      return [];
+    });
+    const failed = expect(stuck).rejects.toThrow();
+    await locked;
+    const from = performance.now();
+    expect(await api.code(createClient, { input: { verifyKey: 'kept' } })).toBeUndefined();
+    expect(performance.now() - from).toBeGreaterThan(1000);
+    expect((await api.services.store.db.client.findMany()).map(({ vkey }) => vkey)).toEqual(['kept']);
+    await failed;
+  }, 30_000);
 
   /** The schema over a store that reaches its database through a relay. */
   async function throughRelay() {
