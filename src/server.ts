@@ -91,6 +91,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
       bridgePort: settings.bridgePort,
       bridgeTls: { port: settings.bridgeTlsPort, identity },
       p2pPort: settings.p2pPort,
+      tunnelHost: settings.tunnelHost,
       allowPorts: settings.allowPorts,
       allowLocalProxy: settings.allowLocalProxy,
       udpIdleMs: settings.udpIdleSeconds * 1000,

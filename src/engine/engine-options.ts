@@ -20,6 +20,8 @@ export interface EngineOptions {
   readonly bridgeTls: BridgePlaces['tls'];
   /** The STUN port of p2p tunnels: UDP and TCP, plus UDP on the next port; 0 = ephemeral. Opened on demand. */
   readonly p2pPort: number;
+  /** The address on which tunnels listen that request none; absent or "" = all addresses. */
+  readonly tunnelHost?: string;
   /** Ports that tunnels may use; empty = all. */
   readonly allowPorts: readonly PortRange[];
   readonly log: Logger;

@@ -40,6 +40,8 @@ export class Environment implements PortReserver {
   readonly timing: ProxyTiming;
   /** How long a visitor's UDP session may be idle, in ms. */
   readonly udpIdleMs: number;
+  /** @see EngineOptions.tunnelHost */
+  readonly tunnelHost: string;
   /** Which tunnel has which port. */
   readonly book: PortBook;
   readonly clients = new Clients();
@@ -73,6 +75,7 @@ export class Environment implements PortReserver {
     this.halfClosedMs = halfClosedMs;
     this.timing = { ...PROXY_TIMING, ...options.proxyTiming };
     this.udpIdleMs = options.udpIdleMs ?? UDP_IDLE_MS;
+    this.tunnelHost = options.tunnelHost ?? '';
     this.book = new PortBook(allowPorts);
     const trusted = addressSet(options.trustedProxies ?? []);
     this.trusts = (address) => trusted.has(address);

@@ -16,6 +16,7 @@ import {
   oneOf,
   optionalFilePath,
   optionalHost,
+  optionalIp,
   port,
   portRanges,
   secret,
@@ -107,6 +108,10 @@ export const settingsSchema = z.object({
     secret: true,
     help:
       'what `adit nodes invite` prints on another server of the installation: this server then uses the secrets and the certificate that are stored in the PostgreSQL database; needed once',
+  }),
+  tunnelHost: optionalIp.prefault('').register(settingInfo, {
+    value: 'ADDRESS',
+    help: 'IP address on which tunnels without a server address of their own listen; empty = all addresses of the machine',
   }),
   allowPorts: portRanges.prefault('').register(settingInfo, { value: 'PORTS', help: 'ports that tunnels may use, such as 9001-9009,10001; empty = all' }),
   allowLocalProxy: boolean.prefault(false).register(settingInfo, {

@@ -36,6 +36,9 @@ export const host = text.regex(/^[\w.:%-]+$/, 'must be an IP address or a host n
 /** The same, or "". */
 export const optionalHost = z.union([z.literal(''), host], { error: 'must be an IP address or a host name, without a port' });
 
+/** An IP address, or "". */
+export const optionalIp = z.union([z.literal(''), z.ipv4(), z.ipv6()], { error: 'must be an IP address' });
+
 /** The name of a node, or "". */
 export const nodeName = z.string('must be a text').regex(/^[\w.-]{0,63}$/, 'must be at most 63 letters, digits, dots, hyphens or underscores');
 

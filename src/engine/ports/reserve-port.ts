@@ -14,18 +14,20 @@ export interface PortReserver {
   readonly sockets: SocketBackend;
   readonly book: PortBook;
   readonly log: Logger;
+  /** Where tunnels listen that request no address; "" = on all addresses. */
+  readonly tunnelHost: string;
 }
 
 /**
  * Binds one port.
  * @throws {PortUnavailableError}
  */
-export async function bindPort({ sockets, log }: PortReserver, address: PortAddress): Promise<HeldPort> {
+export async function bindPort(reserver: PortReserver, address: PortAddress): Promise<HeldPort> {
   try {
-    return await bindHeldPort(sockets, address, log);
+    return await bindHeldPort(reserver, address);
   } catch (error) {
     const holder = errnoOf(error) === 'EADDRINUSE' ? null : undefined;
-    throw new PortUnavailableError(listenProblem(error, address.serverIp, address.port), { cause: error, holder });
+    throw new PortUnavailableError(listenProblem(error, address.serverIp || reserver.tunnelHost, address.port), { cause: error, holder });
   }
 }
 
@@ -72,6 +74,9 @@ export type HeldPort = TcpPort | UdpPort;
  * Binds now.
  * @throws the system's error, its `code` the errno name
  */
-export function bindHeldPort(sockets: SocketBackend, { transport, serverIp: host, port }: PortAddress, log: Logger): Promise<HeldPort> {
-  return transport === 'tcp' ? TcpPort.bind(sockets, { host, port }, log) : UdpPort.bind({ host, port }, log);
+export function bindHeldPort(
+  { sockets, log, tunnelHost }: Omit<PortReserver, 'book'>,
+  { transport, serverIp: host, port }: PortAddress,
+): Promise<HeldPort> {
+  return transport === 'tcp' ? TcpPort.bind(sockets, { host, port }, log, tunnelHost) : UdpPort.bind({ host, port }, log, tunnelHost);
 }

@@ -22,15 +22,22 @@ export class TcpPort {
 
   /**
    * Binds now. Accepts that fail later (out of file descriptors, say) are logged.
+   * @param anyHost the address for tunnels that request none; "" = all
    * @throws the system's error, its `code` the errno name
    */
   static async bind(
     backend: SocketBackend,
     address: { readonly host: string; readonly port: number },
     log: Logger,
+    anyHost: string,
   ): Promise<TcpPort> {
     const held = new TcpPort(address.host);
-    held.#server = await backend.listen({ ...address, onSocket: (socket) => held.#onSocket(socket), onError: logAcceptErrors(log, address.port) });
+    held.#server = await backend.listen({
+      host: address.host || anyHost,
+      port: address.port,
+      onSocket: (socket) => held.#onSocket(socket),
+      onError: logAcceptErrors(log, address.port),
+    });
     held.#port = held.#server.port;
     return held;
   }

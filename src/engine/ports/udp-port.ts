@@ -17,11 +17,12 @@ export class UdpPort {
   }
 
   /**
-   * Binds now; "" = all addresses, IPv4 and IPv6 as far as the machine has them.
+   * Binds now; all addresses are those of IPv4 and IPv6, as far as the machine has them.
+   * @param anyHost the address for tunnels that request none; "" = all
    * @throws the system's error, its `code` the errno name
    */
-  static async bind({ host, port }: { readonly host: string; readonly port: number }, log: Logger): Promise<UdpPort> {
-    return new UdpPort(host, await UdpSocket.bind({ host, port }), log);
+  static async bind({ host, port }: { readonly host: string; readonly port: number }, log: Logger, anyHost: string): Promise<UdpPort> {
+    return new UdpPort(host, await UdpSocket.bind({ host: host || anyHost, port }), log);
   }
 
   /** The port that was bound. */

@@ -265,10 +265,10 @@ export class TunnelRunner implements VisitedTunnel {
     }
     const { port, serverIp } = listener;
     try {
-      this.#open(await bindHeldPort(this.#environment.sockets, listener, this.#environment.log));
+      this.#open(await bindHeldPort(this.#environment, listener));
     } catch (error) {
       const wait = Math.min(RETRY.first * 2 ** this.#failures++, RETRY.longest);
-      this.#error = listenProblem(error, serverIp, port);
+      this.#error = listenProblem(error, serverIp || this.#environment.tunnelHost, port);
       this.#environment.log.warn({ tunnelId: this.#wanted.id, port, retryMs: wait }, `a tunnel's listener cannot be opened: ${this.#error}`);
       this.#retry = setTimeout(() => this.#environment.inBackground(() => this.sync()), wait).unref();
     }
