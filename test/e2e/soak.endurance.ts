@@ -17,8 +17,8 @@ afterAll(removeScratchDirectories);
 
 /** `ADIT_SOAK_SECONDS` for another length. */
 const SECONDS = Number(process.env['ADIT_SOAK_SECONDS'] ?? sized(180, 1800));
-/** Of it, before the baseline is taken: with everything that happens later. */
-const WARM_UP_SECONDS = Math.min(SECONDS / 3, 240);
+/** Of it, before the baseline is taken: with everything that happens later. The memory that allocators keep takes its time to settle. */
+const WARM_UP_SECONDS = SECONDS / 3;
 /** From the end of one disturbance to the next. */
 const BETWEEN_MS = sized(1500, 4000);
 
