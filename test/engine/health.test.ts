@@ -221,3 +221,12 @@ test("reports about targets, tunnels or hosts that are not among an agent's entr
   for (const { id } of [tunnel, stored]) expect(server.engine.tunnelState(id)?.health).toBeNull();
   expect(server.engine.hostState(host.id)?.health).toBeNull();
 });
+
+test("a tunnel or host that moves to another client leaves its agent's reports behind", async () => {
+  const { server, a, tunnel, host, bothShow } = await startWorld(quick);
+  await a.goDown();
+  await bothShow([a.address]);
+  await server.engine.apply({ kind: 'tunnel', tunnel: { ...tunnel, clientId: 2 } });
+  await server.engine.apply({ kind: 'host', host: { ...host, clientId: 2 } });
+  expect([server.engine.tunnelState(tunnel.id)?.health, server.engine.hostState(host.id)?.health]).toEqual([null, null]);
+});

@@ -77,6 +77,16 @@ describe('reserving a port', () => {
   });
 });
 
+test('an address that is refused for a running tunnel leaves its listener as it was', async () => {
+  const server = await startEngine();
+  const { tunnel } = await serving(server);
+  const other = await occupyPort('127.0.0.2', tunnel.port);
+  await expect(server.engine.reservePort({ ...tunnel, serverIp: '127.0.0.2', replaces: tunnel.id })).rejects.toThrow('is occupied');
+  expect(server.engine.tunnelState(tunnel.id)).toMatchObject({ running: true, error: '' });
+  expect(await roundTrip(await visit(tunnel.port), 'still here')).toBe('still here');
+  await other.release();
+});
+
 describe('changes of a running tunnel', () => {
   test('stop closes the listener and its connections, start serves again on the same port', async () => {
     const server = await startEngine();

@@ -82,6 +82,7 @@ await Promise.all(Array.from({ length: options.workers }, async () => {
     const trial = await tryOut(numbers.get(mutant) ?? -1, mutant, { graph, measurements, suites, mostMs: options.seconds * 1000 });
     const fate = trial.fate === 'survived' && explanationOf(mutant, root) !== undefined ? 'explained' : trial.fate;
     tried.push({ mutant, ...trial, fate });
+    writeFileSync(resultFile, JSON.stringify(tried, null, 1));
     say(`${tried.length} of ${chosen.length}: ${fate} ${mutant.file}:${mutant.line} ${mutant.change} ${trial.suite ?? ''}`);
   }
   suites.end();
@@ -98,7 +99,6 @@ say(`took ${Math.round((Date.now() - from) / 1000)} s, and ${(cpuMs / 1000 / tri
 const survivors = tried.filter(({ fate }) => fate === 'survived');
 for (const { mutant } of survivors) say(`survived: ${mutant.file}:${mutant.line} ${mutant.change}`);
 if (measurements.failing().length > 0) say(`left out, since they fail without a mutant: ${measurements.failing().join(', ')}`);
-writeFileSync(resultFile, JSON.stringify(tried, null, 1));
 const enough = tried.length - survivors.length >= options.goal * tried.length;
 if (!enough) {
   say(`Too many mistakes would not be noticed: the goal is ${options.goal * 100}%. Write a test that fails with such a mutant (docs/testing.md, "Mutants").`);

@@ -91,7 +91,9 @@ export async function tryOut(number: number, { file }: Mutant, { graph, measurem
     const again = await suites.run(suite, number, limit);
     suites.end();
     if (again === 'late') return { fate: 'too late', suite };
-    if (again === 'crashed') return { fate: 'detected', suite, failure: 'the process ended' };
-    return again.passed ? undefined : { fate: 'detected', suite, failure: again.failure };
+    if (again !== 'crashed' && again.passed) return undefined;
+    const without = await suites.run(suite, -1, limit);
+    if (typeof without === 'string' || !without.passed) throw new Error(`${suite} no longer passes without a mutant`);
+    return { fate: 'detected', suite, failure: again === 'crashed' ? 'the process ended' : again.failure };
   }
 }

@@ -61,8 +61,8 @@ export async function refusedPort(): Promise<number> {
 }
 
 /** Occupies a port of this machine; `release` frees it. */
-export async function occupyPort(): Promise<{ readonly port: number; release(): Promise<void> }> {
-  const server = net.createServer().listen(0);
+export async function occupyPort(host?: string, port = 0): Promise<{ readonly port: number; release(): Promise<void> }> {
+  const server = net.createServer().listen(port, host);
   open.push(server);
   await once(server, 'listening');
   return {

@@ -65,6 +65,15 @@ test('the requests of an HTTP/2 session share connections to the target, those o
   other.close();
 });
 
+test('visitors behind a trusted proxy have connections of their own, although they share one to the server', async () => {
+  const origin = await startOrigin((socket) => socket.write(hello));
+  const { connect } = await serve(origin.target, { trusts: () => true });
+  const session = connect();
+  for (const address of ['192.0.2.1', '192.0.2.2', '192.0.2.1']) expect(await ask(session, { 'x-forwarded-for': address })).toMatchObject({ text: 'hello' });
+  expect(origin.received.map((text) => text.match(/(?<=Real-IP: )\S+/g))).toEqual([['192.0.2.1', '192.0.2.1'], ['192.0.2.2']]);
+  session.close();
+});
+
 test('at most 16 wait for the next requests, and they end with the session', async () => {
   const waiting: net.Socket[] = [];
   const origin = await startOrigin((socket) => {
