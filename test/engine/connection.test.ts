@@ -34,11 +34,14 @@ test('a visitor that closes cleanly while its bytes wait for the rate limit: the
   expect(seen).toEqual(['he', 'llo', 'end', 'close']);
 });
 
-test.each([['without an end', undefined], ['with an error', new Error('reset')]])('one that closes %s meanwhile: what waits is lost, and the target is told at once', (_, error) => {
-  const { connection, visitor, seen } = visitorWithLimit();
-  visitor.sink?.onData(Buffer.from('hello'));
-  if (error) visitor.sink?.onEnd();
-  visitor.sink?.onClose(error);
-  connection.pass(100);
-  expect(seen).toEqual([error ? 'reset' : 'close']);
-});
+test.each([['without an end', undefined], ['with an error', new Error('reset')]])(
+  'one that closes %s meanwhile: what waits is lost, and the target is told at once',
+  (_, error) => {
+    const { connection, visitor, seen } = visitorWithLimit();
+    visitor.sink?.onData(Buffer.from('hello'));
+    if (error) visitor.sink?.onEnd();
+    visitor.sink?.onClose(error);
+    connection.pass(100);
+    expect(seen).toEqual([error ? 'reset' : 'close']);
+  },
+);

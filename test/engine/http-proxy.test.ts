@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
 import { LOGIN, startProxy } from '../support/http-proxy.ts';
 import { hashOf, receive, sendPayload } from '../support/payload.ts';
-import { closed, readAll, startTarget, visit } from '../support/target.ts';
+import { closed, occupyPort, readAll, startTarget, visit } from '../support/target.ts';
 import { CLIENT, fresh } from '../support/tunnel.ts';
 
 /** Says `request` and ends; everything that the proxy answers. */
@@ -125,6 +125,14 @@ test('an answer that comes before the body was sent reaches the visitor', async 
   const visitor = await visit(port);
   visitor.write(`POST http://${target.address}/ HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(1000)}`);
   expect(await readUntil(visitor, '\r\n\r\n')).toBe('HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n');
+});
+
+test('a HEAD request whose target does not answer gets the head of the error, without its body', async () => {
+  const { port } = await startProxy();
+  const { port: closedPort, release } = await occupyPort();
+  await release();
+  const answers = await Promise.all(['HEAD', 'GET'].map((method) => ask(port, `${method} http://127.0.0.1:${closedPort}/ HTTP/1.1\r\nHost: a\r\n\r\n`)));
+  expect(answers).toEqual([expect.stringMatching(/^HTTP\/1\.1 502 [^]*\r\n\r\n$/), expect.stringMatching(/^HTTP\/1\.1 502 [^]*\r\n\r\n502 /)]);
 });
 
 test('a kept connection that the target has closed is replaced', async () => {

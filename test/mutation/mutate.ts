@@ -19,9 +19,10 @@ import { tryOut, type Trial } from './trial.ts';
  * Puts mistakes into the program, one at a time, and runs the suites that reach them: a mistake that no suite detects is code that is not tested. Works on a
  * copy of the repository, in `.cache/mutation`.
  *
- *     npm run mutate [-- PATH ...] [--count 400] [--seed 1] [--workers 2] [--goal 0.9] [--seconds 12] [--again]
+ *     npm run mutate [-- PATH ...] [--count 400] [--seed 1] [--workers 2] [--goal 0.9] [--seconds 12] [--minutes 600] [--again]
  *
- * PATH: only files below it. `--seconds`: CPU time that the suites of a mutant may take together. `--again`: only those that survived the last run. Exits with 1 when fewer than `goal` of the mutants are detected or explained (explained.ts). `.cache/mutation/result.json` has
+ * PATH: only files below it. `--seconds`: CPU time that the suites of a mutant may take together. `--minutes`: no mutant is begun later. `--again`: only those
+ * that survived the last run. Exits with 1 when fewer than `goal` of the mutants are detected or explained (explained.ts). `.cache/mutation/result.json` has
  * each mutant with the suite that detected it.
  */
 const { values, positionals } = parseArgs({
@@ -32,12 +33,19 @@ const { values, positionals } = parseArgs({
     workers: { type: 'string', default: '2' },
     goal: { type: 'string', default: '0.9' },
     seconds: { type: 'string', default: '12' },
+    minutes: { type: 'string', default: '600' },
     again: { type: 'boolean', default: false },
   },
 });
 const whole = z.coerce.number().int().min(0);
-const options = z.object({ count: whole.min(1), seed: whole, workers: whole.min(1), goal: z.coerce.number().min(0).max(1), seconds: whole.min(1) })
-  .parse(values);
+const options = z.object({
+  count: whole.min(1),
+  seed: whole,
+  workers: whole.min(1),
+  goal: z.coerce.number().min(0).max(1),
+  seconds: whole.min(1),
+  minutes: z.coerce.number().positive(),
+}).parse(values);
 
 /** A process may keep what mutants left behind. */
 const MOST_MUTANTS_OF_A_PROCESS = 25;
@@ -78,6 +86,7 @@ await Promise.all(Array.from({ length: options.workers }, async () => {
   const suites = new SuiteProcess(copy);
   let count = 0;
   for (const mutant of waiting) {
+    if (Date.now() > from + options.minutes * 60_000) break;
     if (++count % MOST_MUTANTS_OF_A_PROCESS === 0) suites.end();
     const trial = await tryOut(numbers.get(mutant) ?? -1, mutant, { graph, measurements, suites, mostMs: options.seconds * 1000 });
     const fate = trial.fate === 'survived' && explanationOf(mutant, root) !== undefined ? 'explained' : trial.fate;
@@ -99,7 +108,8 @@ say(`took ${Math.round((Date.now() - from) / 1000)} s, and ${(cpuMs / 1000 / tri
 const survivors = tried.filter(({ fate }) => fate === 'survived');
 for (const { mutant } of survivors) say(`survived: ${mutant.file}:${mutant.line} ${mutant.change}`);
 if (measurements.failing().length > 0) say(`left out, since they fail without a mutant: ${measurements.failing().join(', ')}`);
-const enough = tried.length - survivors.length >= options.goal * tried.length;
+if (tried.length < chosen.length) say(`stopped after ${options.minutes} minutes, before the other ${chosen.length - tried.length} mutants`);
+const enough = tried.length > 0 && tried.length - survivors.length >= options.goal * tried.length;
 if (!enough) {
   say(`Too many mistakes would not be noticed: the goal is ${options.goal * 100}%. Write a test that fails with such a mutant (docs/testing.md, "Mutants").`);
 }

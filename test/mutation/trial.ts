@@ -36,7 +36,8 @@ export interface Means {
  * 2. if none did so with the mutant, the closest ones in a new process: some code is only run when the program is loaded;
  * 3. if none runs its code at all, the closest ones that start the compiled program.
  *
- * A suite that fails must pass without the mutant in the same process, or else fail again in a new one.
+ * A suite that fails must pass without the mutant in the same process; or else fail again in a new one, and pass there without it. A suite that does neither is
+ * left out from then on.
  */
 export async function tryOut(number: number, { file }: Mutant, { graph, measurements, suites, mostMs }: Means): Promise<Trial> {
   const importing = graph.suitesFor(file);
@@ -73,8 +74,8 @@ export async function tryOut(number: number, { file }: Mutant, { graph, measurem
   }
 
   async function run(suite: string): Promise<Trial | undefined> {
-    const { ms, cpuMs } = await measurements.of(suite, suites);
-    if (left <= 0) return undefined;
+    const { passes, ms, cpuMs } = await measurements.of(suite, suites);
+    if (!passes || left <= 0) return undefined;
     left -= cpuMs;
     const limit = 3 * ms + MARGIN_MS;
     const first = await suites.run(suite, number, limit);
@@ -93,7 +94,10 @@ export async function tryOut(number: number, { file }: Mutant, { graph, measurem
     if (again === 'late') return { fate: 'too late', suite };
     if (again !== 'crashed' && again.passed) return undefined;
     const without = await suites.run(suite, -1, limit);
-    if (typeof without === 'string' || !without.passed) throw new Error(`${suite} no longer passes without a mutant`);
+    if (typeof without === 'string' || !without.passed) {
+      measurements.distrust(suite);
+      return undefined;
+    }
     return { fate: 'detected', suite, failure: again === 'crashed' ? 'the process ended' : again.failure };
   }
 }

@@ -95,7 +95,10 @@ eachDialect('what agents bring along', (databases) => {
     const records = declarations.open(clientId, '');
     const made = await tunnel(records, 'a');
     await api.ok('mutation ($id: ID!) { deleteTunnel(id: $id) }', { id: made.id });
-    expect((await tunnel(records, 'a')).id).toBeGreaterThan(made.id);
+    const again = await tunnel(records, 'a');
+    expect(again.id).toBeGreaterThan(made.id);
+    expect((await tunnel(records, 'a')).id).toBe(again.id);
+    expect(await counts(api)).toMatchObject({ tunnels: 1 });
     await api.ok('mutation ($id: ID!) { deleteClient(id: $id) }', { id: clientId });
     expect((await tunnel(records, 'b')).error).toBe('permission denied');
     records.close();

@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
+import { hostOf } from '../../../src/agent/config/host-table.ts';
 import { problemLine } from '../../../src/agent/config/problem.ts';
 import { parseAgentConfig } from '../../../src/agent/config/parse-config.ts';
 import { tunnelOf } from '../../../src/agent/config/tunnel-table.ts';
-import { declaredTunnelOf } from '../../support/declared-entries.ts';
+import { declaredHostOf, declaredTunnelOf } from '../../support/declared-entries.ts';
 
 /** What its operator would read. */
 function problems(text: string): string[] {
@@ -38,6 +39,38 @@ describe("the text of an agent's configuration file", () => {
       visitors: { db: { listen: { host: '127.0.0.1', port: 5432 } } },
     });
     expect(Object.values(config.tunnels).map(tunnelOf)).toEqual([declaredTunnelOf({ targets: ['22'] })]);
+  });
+
+  test('declares every setting of a host', () => {
+    const config = configOf(`
+      [hosts.web]
+      host = "a.example"
+      location = "/app"
+      scheme = "https"
+      targets = ["80", "81"]
+      headers = ["X-One: 1", "X-Two: 2"]
+      host_change = "inner.example"
+      auto_https = true
+      acme = true
+      remark = "the shop"
+      [hosts.platform]
+      platform_domain = "d"
+      platform_prefix = "p"
+      targets = ["1"]
+    `);
+    const { certificate, privateKey, ...others } = declaredHostOf({
+      host: 'a.example',
+      location: '/app',
+      scheme: 'https',
+      targets: ['80', '81'],
+      headers: ['X-One: 1', 'X-Two: 2'],
+      hostChange: 'inner.example',
+      autoHttps: true,
+      acme: true,
+      remark: 'the shop',
+    });
+    expect(Object.values(config.hosts).map(hostOf)).toMatchObject([others, { host: '', platformDomainId: 'd', platformPrefix: 'p', targets: ['1'] }]);
+    expect([certificate, privateKey]).toEqual(['', '']);
   });
 
   test.each([
