@@ -1,6 +1,6 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import { useEffect, useEffectEvent, useState } from 'react';
-import { type AnyVariables, useClient } from 'urql';
+import { type AnyVariables, type CombinedError, useClient } from 'urql';
 
 /** A hidden page releases its subscriptions after this many ms: a browser has six connections to a server, for all of its tabs. */
 const hiddenMs = 10_000;
@@ -31,13 +31,15 @@ function useVisible(): boolean {
  * Calls `onEvent` with each event of a subscription while the component is shown and the page is visible. Starts it again if it ends.
  * Records in events also update the cache, and thereby every query that contains them.
  * @param options.pause don't subscribe
+ * @returns why the server refuses the subscription
  */
 export function useEvents<Data, Variables extends AnyVariables>(
   subscription: TypedDocumentNode<Data, Variables>,
   variables: Variables,
   onEvent: (data: Data) => void,
   { pause = false }: { readonly pause?: boolean } = {},
-): void {
+): CombinedError | undefined {
+  const [failure, setFailure] = useState<CombinedError>();
   const client = useClient();
   const isVisible = useVisible();
   const report = useEffectEvent(onEvent);
@@ -53,8 +55,10 @@ export function useEvents<Data, Variables extends AnyVariables>(
       const opened = client.subscription<Data, Variables>(subscription, given()).subscribe(({ data, error, hasNext }) => {
         if (data !== undefined && data !== null && error === undefined) {
           retryMs = firstRetryMs;
+          setFailure(undefined);
           report(data);
         }
+        if (error?.graphQLErrors.length) setFailure(error);
         if ((error !== undefined || !hasNext) && isOpen) {
           isOpen = false;
           queueMicrotask(() => opened.unsubscribe());
@@ -81,4 +85,5 @@ export function useEvents<Data, Variables extends AnyVariables>(
       end();
     };
   }, [client, subscription, key, pause, isVisible]);
+  return failure;
 }

@@ -6,6 +6,7 @@ import { Failure } from '../parts/failure.tsx';
 import { LinesField, TextField } from '../parts/field.tsx';
 import { linesOf, textOrNull } from '../parts/form-values.ts';
 import { FormFrame, useForm } from '../parts/form.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { useToast } from '../parts/toast.tsx';
 import { useViewer } from '../shell/viewer.tsx';
@@ -29,6 +30,7 @@ export default function SettingsPage() {
     <>
       <PageHead title={texts.title}>{texts.subtitle}</PageHead>
       <Failure error={error} onRetry={refetch} />
+      {data === undefined && error === undefined && <Loading />}
       {data?.globalSettings && <SettingsForm settings={data.globalSettings} />}
       <section className='card' aria-labelledby='h-facts'>
         <div className='card-head'>

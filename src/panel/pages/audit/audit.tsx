@@ -9,6 +9,7 @@ import { Failure } from '../../parts/failure.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { pageRows, useListState } from '../../parts/list-state.ts';
 import { Pager } from '../../parts/list-tools.tsx';
+import { Loading } from '../../parts/loading.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { auditEntry, Entry } from './entry.tsx';
 
@@ -124,6 +125,7 @@ export default function AuditPage() {
           {day('from', texts.from(f.zone))}
           {day('to', texts.to)}
         </div>
+        {rows === undefined && error === undefined && <Loading />}
         {rows?.length === 0 && <Empty icon='audit' title={texts.none}>{texts.noneText}</Empty>}
         {rows?.map((row, at) => {
           const before = rows[at - 1];

@@ -19,7 +19,8 @@ export function Entry({ of, onOnly }: { readonly of: FragmentType<typeof auditEn
   const { t, f } = useLanguage();
   const entry = unmask(auditEntry, of);
   const differences = differencesOf(entry.before, entry.after);
-  const who = [t.audit.callers[entry.callerKind] + (entry.callerId ? ` ${entry.callerId}` : ''), entry.method && t.audit.methods[entry.method], entry.address];
+  const who = t.audit.callers[entry.callerKind] + (entry.callerId ? ` ${entry.callerId}` : '');
+  const how = [entry.method && t.audit.methods[entry.method], entry.address].filter(Boolean).map((part) => ` · ${part}`).join('');
   return (
     <details className='entry'>
       <summary>
@@ -32,7 +33,10 @@ export function Entry({ of, onOnly }: { readonly of: FragmentType<typeof auditEn
             t.audit.actions[entry.action],
           )}
         </span>
-        <span className='who'>{who.filter(Boolean).join(' · ')}</span>
+        <span className='who'>
+          {who}
+          <span className='hide-narrow'>{how}</span>
+        </span>
       </summary>
       <div className='entry-body'>
         {differences.length === 0 ? <p className='small muted'>{t.audit.noValues}</p> : (

@@ -4,6 +4,7 @@ import { graphql } from '../../generated/index.ts';
 import type { AuditResource } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { Empty } from '../../parts/banner.tsx';
+import { Loading } from '../../parts/loading.tsx';
 import { Entry } from './entry.tsx';
 
 const changes = graphql(`
@@ -17,10 +18,11 @@ export function RecordChanges({ resource, id }: { readonly resource: AuditResour
   const { t, f } = useLanguage();
   const { data } = useData(changes, { resource, id });
   const rows = data?.auditEntries?.rows;
-  if (rows?.length === 0) return <Empty icon='audit' title={t.audit.none} />;
+  if (rows === undefined) return <Loading />;
+  if (rows.length === 0) return <Empty icon='audit' title={t.audit.none} />;
   return (
     <>
-      {rows?.map((row, at) => {
+      {rows.map((row, at) => {
         const day = f.day(row.at);
         const before = rows[at - 1];
         return (

@@ -1,11 +1,12 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { useEvents } from '../../api/live.ts';
-import { useRun } from '../../api/use.ts';
+import { useData, useRun } from '../../api/use.ts';
 import { graphql } from '../../generated/index.ts';
 import type { ConnectionsEverySecondSubscription } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { Empty } from '../../parts/banner.tsx';
+import { Failure } from '../../parts/failure.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
 import { useToast } from '../../parts/toast.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
@@ -14,9 +15,13 @@ const connections = graphql(`
   subscription ConnectionsEverySecond($clientId: ID!) {
     connectionsEverySecond(clientId: $clientId) {
       total
-      rows { id address port since inletBytes exportBytes rate tunnel { id remark port } host { id host } }
+      rows { id address since inletBytes exportBytes rate tunnel { id } host { id host } }
     }
   }
+`);
+/** The names of tunnels: with them, an event of 200 connections would cost too much. */
+const names = graphql(`
+  query TunnelNames($clientId: ID!) { tunnels(filter: { clientId: $clientId }, limit: 200) { rows { id remark } } }
 `);
 const close = graphql(`
   mutation CloseConnection($clientId: ID!, $id: ID!) { closeConnection(clientId: $clientId, id: $id) }
@@ -32,14 +37,16 @@ export function Connections({ clientId }: { readonly clientId: string }) {
   const run = useRun();
   const toast = useToast();
   const [page, setPage] = useState<Page>();
-  useEvents(connections, { clientId }, ({ connectionsEverySecond }) => setPage(connectionsEverySecond));
+  const failure = useEvents(connections, { clientId }, ({ connectionsEverySecond }) => setPage(connectionsEverySecond));
+  const { data } = useData(names, { clientId });
+  const nameOf = (id: string): string => data?.tunnels.rows.find((tunnel) => tunnel.id === id)?.remark || t.tunnels.nameless(id);
   const heads = t.clients.connections;
   if (page?.total === 0) return <Empty icon='session' title={heads.none}>{heads.noneText}</Empty>;
   const columns: ReadonlyArray<Column<Row>> = [
     {
       key: 'visitor',
       head: heads.visitor,
-      cell: ({ address, port }) => <span className='mono'>{address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`}</span>,
+      cell: ({ address }) => <span className='mono'>{address}</span>,
     },
     {
       key: 'through',
@@ -47,7 +54,7 @@ export function Connections({ clientId }: { readonly clientId: string }) {
       isState: true,
       cell: ({ tunnel, host }) =>
         tunnel
-          ? <Link className='name' href={`/tunnels/${tunnel.id}`}>{tunnel.remark || t.tunnels.nameless(tunnel.id)}</Link>
+          ? <Link className='name' href={`/tunnels/${tunnel.id}`}>{nameOf(tunnel.id)}</Link>
           : host && <Link className='name' href={`/hosts/${host.id}`}>{host.host}</Link>,
     },
     { key: 'since', head: heads.since, leaves: 2, cell: ({ since }) => f.duration(Date.now() - Date.parse(since)) },
@@ -57,6 +64,7 @@ export function Connections({ clientId }: { readonly clientId: string }) {
   ];
   return (
     <>
+      <Failure error={failure} />
       <Table
         caption={heads.caption}
         rows={page?.rows}

@@ -1,6 +1,7 @@
 import { lazy, Suspense, useState } from 'react';
 import type { TrafficResource } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
+import { Loading } from '../loading.tsx';
 import { type Range, useSeries } from './series.ts';
 
 const Plot = lazy(() => import('./plot.tsx'));
@@ -39,6 +40,7 @@ export function TrafficChart({ resource, id, now }: {
           {names.map((name) => <button key={name} type='button' aria-pressed={range === name} onClick={() => setRange(name)}>{t.traffic.ranges[name]}</button>)}
         </div>
       </div>
+      {series === undefined && <Loading />}
       <Suspense fallback={<div className='uplot-frame' />}>
         {series && <Plot series={series} label={t.traffic.chart(t.traffic.ranges[range], most(series.toVisitors), most(series.fromVisitors))} />}
       </Suspense>
