@@ -2,7 +2,8 @@ import v8 from 'node:v8';
 
 /**
  * Keeps V8's young generation at its initial size, 1 MB, while the program starts. Loaded modules survive garbage collections, so V8 would grow it
- * to 16 MB (and reserve another 16 MB) before there is any traffic, and never shrink it (docs/performance.md, "Memory"). The start of a thread undoes it.
+ * to 16 MB (and reserve another 16 MB) before there is any traffic, and shrink it only after minutes without a garbage collection (docs/performance.md,
+ * "Memory"). The start of a thread undoes it.
  */
 export function holdYoungGeneration(): void {
   v8.setFlagsFromString('--semi-space-growth-factor=1');
