@@ -60,6 +60,7 @@ module.exports = {
     room('settings', 'Settings are read before anything else exists.', ['rules/']),
     room('store', 'The store knows nothing above it.', ['package-file\\.ts$']),
     room('stream-handlers', 'The far end of a stream may be an agent or the server.', ['wire/', 'rules/']),
+    room('service', 'What starts the program knows nothing of it.', []),
     room('engine', 'The engine never waits on the database.', ['stream-handlers/', 'wire/', 'rules/']),
     room('agent', 'The agent runs without the server.', ['stream-handlers/', 'wire/', 'rules/']),
     room('schema', 'Resolvers know of the engine only its public face.', ['rules/', 'store/', 'engine/face\\.ts$']),

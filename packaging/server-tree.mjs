@@ -18,7 +18,7 @@ const UNREAD = /\.(map|md|markdown|ts|cts|mts|cc|c|h|gyp)$|[/\\](test|tests|benc
 export async function writeServerTree(tree, imports) {
   rmSync(tree, { recursive: true, force: true });
   mkdirSync(path.join(tree, 'bin'), { recursive: true });
-  for (const name of ['dist', 'prisma/migrations', 'src/http/try-api', 'LICENSE', 'CHANGELOG.md', 'docs']) {
+  for (const name of ['dist', 'prisma/migrations', 'src/http/try-api', 'src/http/agent-install', 'LICENSE', 'CHANGELOG.md', 'docs']) {
     cpSync(path.join(root, name), path.join(tree, name), { recursive: true });
   }
   cpSync(path.join(root, 'packaging/adit.mjs'), path.join(tree, 'bin/adit.mjs'));

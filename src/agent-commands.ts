@@ -3,6 +3,7 @@ import process from 'node:process';
 import { Option, type Command } from 'commander';
 import { createLogs } from './log.ts';
 import { ownCommand, SELF_TEST } from './own-program.ts';
+import { notifyServiceManager } from './service-manager.ts';
 import { readAgentOptions, type AgentFlags } from './settings/agent-options.ts';
 import { infoOf } from './settings/settings.ts';
 import { SettingsError } from './settings/sources.ts';
@@ -54,6 +55,7 @@ export function addAgentCommands(program: Command): void {
       const { chooseSockets } = await import('./wire/choose-sockets.ts');
       const log = createLogs(logging, json)('agent');
       releaseYoungGeneration();
+      notifyServiceManager(process.env, log);
       await runAgent({ session, config, version, sockets: await chooseSockets(sockets, ownCommand(SELF_TEST), (problem) => log.warn(problem)), log });
     });
 

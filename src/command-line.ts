@@ -2,6 +2,7 @@ import { addAgentCommands } from './agent-commands.ts';
 import { addNodesCommand } from './nodes-command.ts';
 import { newProgram, runProgram } from './program.ts';
 import { addServerCommand } from './server-command.ts';
+import { addServiceCommands } from './service-commands.ts';
 
 /** Runs the command line: `adit server`, `adit agent`, `adit visit`, `adit nodes`. Each command loads its modules only when it runs. */
 export async function commandLine(): Promise<void> {
@@ -9,5 +10,6 @@ export async function commandLine(): Promise<void> {
   addServerCommand(program);
   addAgentCommands(program);
   addNodesCommand(program);
+  addServiceCommands(program, ['server', 'agent']);
   await runProgram(program);
 }

@@ -33,5 +33,5 @@ export async function runProgram(program: Command): Promise<void> {
 
 /** Whether the operator can fix the cause of a failed start, such as a port in use or an unusable database. */
 function isOperators(error: unknown): error is Error {
-  return error instanceof Error && ('syscall' in error || error.name === 'StoreError' || error.name === 'PortError' || error.name === 'NodesError');
+  return error instanceof Error && ('syscall' in error || ['StoreError', 'PortError', 'NodesError', 'ServiceError'].includes(error.name));
 }

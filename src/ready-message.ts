@@ -13,20 +13,30 @@ export interface Ready {
   /** The ports of the hosts. */
   readonly hosts: { readonly httpPort: number; readonly httpsPort: number };
   readonly http: { readonly address: string; readonly port: number };
+  /** undefined = the API is served over plain HTTP */
+  readonly tls: { readonly pin: string } | undefined;
 }
 
 /** The message on stdout once all ports are open: every address in use, new secrets (shown only once), and the next commands to run. */
-export function readyMessage({ settings, generated, bridge, hosts, http }: Ready): string {
-  const url = `http://${reachable(http.address)}:${http.port}${settings.basePath}`;
+export function readyMessage({ settings, generated, bridge, hosts, http, tls }: Ready): string {
+  const url = `http${tls ? 's' : ''}://${reachable(http.address)}:${http.port}${settings.basePath}`;
   return `
 Adit ${version} is ready.
   API      ${url}/
   GraphQL  ${url}/graphql
-  Bridge   ${bracketed(bridge.host)}:${bridge.port}, over TLS :${bridge.tls.port} (agents connect here)
+${tls && tls.pin !== '' ? `           self-signed certificate: curl --insecure --pinnedpubkey '${tls.pin}'\n` : ''}  Bridge   ${
+    bracketed(bridge.host)
+  }:${bridge.port}, over TLS :${bridge.tls.port} (agents connect here)
            TLS certificate SHA-256 ${bridge.tls.fingerprint}
   Hosts    HTTP ${bracketed(settings.vhostHost)}:${hosts.httpPort}, HTTPS :${hosts.httpsPort} (visitors of domains connect here)
 ${secrets(settings, generated)}${
-    nextCommands(settings, generated, url, `--server ${reachable(bridge.host)}:${bridge.tls.port} --tls-fingerprint ${bridge.tls.fingerprint}`)
+    nextCommands(
+      settings,
+      generated,
+      url,
+      tls && tls.pin !== '' ? `curl -k --pinnedpubkey '${tls.pin}'` : 'curl',
+      `--server ${reachable(bridge.host)}:${bridge.tls.port} --tls-fingerprint ${bridge.tls.fingerprint}`,
+    )
   }
 `;
 }
@@ -42,7 +52,7 @@ function secrets(settings: Settings, { authKey, authCryptKey, adminPassword }: L
 }
 
 /** Includes a random key for a new client, so that the lines can be pasted unchanged. */
-function nextCommands(settings: Settings, generated: LoadedSettings['generated'], url: string, place: string): string {
+function nextCommands(settings: Settings, generated: LoadedSettings['generated'], url: string, curl: string, place: string): string {
   if (settings.authKey === '') return '\nSigned API calls are off: no auth key is set.';
   const vkey = randomBytes(12).toString('hex');
   const kept = storedSecrets(settings.dataDir).authKey === settings.authKey;
@@ -51,9 +61,9 @@ function nextCommands(settings: Settings, generated: LoadedSettings['generated']
 Next, in another terminal:
   AUTH_KEY=${authKey}
   sign() { t=$(date +%s); echo "auth_key=$(printf %s "$AUTH_KEY$t" | md5sum | cut -c1-32)&timestamp=$t"; }
-  id=$(curl -s -d "$(sign)" -d remark=first -d vkey=${vkey} ${url}/client/add/ | tee /dev/stderr | grep -o '"id":[0-9]*' | cut -d: -f2)
+  id=$(${curl} -s -d "$(sign)" -d remark=first -d vkey=${vkey} ${url}/client/add/ | tee /dev/stderr | grep -o '"id":[0-9]*' | cut -d: -f2)
   npx adit agent ${place} --vkey ${vkey} &
-  curl -s -d "$(sign)" -d client_id=$id -d type=tcp -d target=127.0.0.1:22 -d port=9001 ${url}/index/add/
+  ${curl} -s -d "$(sign)" -d client_id=$id -d type=tcp -d target=127.0.0.1:22 -d port=9001 ${url}/index/add/
 Then port 9001 of this machine leads to port 22 of the agent's machine. Ctrl-C here stops the server.`;
 }
 

@@ -1,13 +1,15 @@
-import { once } from 'node:events';
 import type http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import https from 'node:https';
 import process from 'node:process';
-import type { Logger } from 'pino';
 import type { BridgeAddress } from './engine/bridge/bridge.ts';
+import { AcmeFiles } from './engine/acme/files.ts';
 import { Engine } from './engine/engine.ts';
 import { LocalFace } from './engine/local-face.ts';
 import { createApp } from './http/app.ts';
 import { createCallers } from './http/callers.ts';
+import { agentFiles } from './http/agent-files.ts';
+import { CertificateFiles } from './http/certificate-files.ts';
+import { addressOf, close, drain, listen } from './http/listening.ts';
 import { createHttpServer, holdToShares } from './http/server.ts';
 import { metricsRoute } from './http/metrics.ts';
 import { createGraphql } from './http/graphql.ts';
@@ -15,6 +17,7 @@ import { createLegacyRouter } from './legacy/router.ts';
 import { createLogs, type Logs } from './log.ts';
 import { reportNode } from './node-reports.ts';
 import { openPorts } from './open-ports.ts';
+import { openRedirect } from './open-redirect.ts';
 import { GENERATE_CERTIFICATE, ownCommand, SELF_TEST } from './own-program.ts';
 import { readyMessage } from './ready-message.ts';
 import { regularly } from './regularly.ts';
@@ -29,11 +32,13 @@ import { sweepExpiries } from './schema/writes/expiry-sweep.ts';
 import { schema } from './schema/schema.ts';
 import type { HostPorts } from './rules/public-address.ts';
 import { createServices, type Services } from './schema/services.ts';
+import { notifyServiceManager } from './service-manager.ts';
 import { nameFormerTokens } from './schema/access/tokens.ts';
 import { acmeOptions } from './settings/acme.ts';
 import { ticketSecret, TICKETS_FILE } from './settings/ticket-secret.ts';
 import { ownNodeName } from './settings/node-name.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
+import { httpTls, type HttpTls } from './settings/http-tls.ts';
 import type { LoadedSettings } from './settings/load.ts';
 import type { Settings } from './settings/settings.ts';
 import { databaseFailure } from './store/database-failure.ts';
@@ -41,6 +46,7 @@ import { lockDataDir } from './store/data-lock.ts';
 import { StateSaver } from './store/state-saver.ts';
 import { firstStartFiles, SharedFiles } from './shared-files.ts';
 import { openStore, type Retention } from './store/store.ts';
+import { stopSignal } from './stop-signal.ts';
 import { version } from './version.ts';
 import { chooseSockets } from './wire/choose-sockets.ts';
 import { holdYoungGeneration, releaseYoungGeneration } from './young-generation.ts';
@@ -51,6 +57,8 @@ const API_SHARES: ShareLimits = { total: 4096, perAddress: 512 };
 const PRUNE_MS = 3_600_000;
 /** Interval for checking whether the secret of session tickets must be replaced, in ms. */
 const TICKETS_MS = 600_000;
+/** Interval for checking whether the certificate of the API was replaced, in ms. */
+const CERTIFICATE_MS = 5000;
 /** Interval for publishing expiries that have passed, in ms (contract D13). */
 const SWEEP_MS = 60_000;
 
@@ -86,6 +94,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     holdYoungGeneration(); // the database's thread has undone it
     log.info({ sockets: sockets.name }, 'socket backend');
     const attempts = new Attempts();
+    const acme = acmeOptions(settings);
     const engine = new Engine({
       bridgeHost: settings.bridgeHost,
       bridgePort: settings.bridgePort,
@@ -101,7 +110,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
       vhostHead: { bytes: settings.vhostMaxHeadBytes, fields: settings.vhostMaxHeaders },
       trustedProxies: settings.trustedProxies,
       publicUrl: settings.publicUrl,
-      acme: acmeOptions(settings),
+      acme,
       sockets,
       attempts,
       log: logs('engine'),
@@ -133,6 +142,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     opened.push(() => pruning.stop());
     let bridge: BridgeAddress | undefined;
     let hosts: HostPorts = { httpPort: 0, httpsPort: 0 };
+    const tls = await httpTls(settings, ownCommand(GENERATE_CERTIFICATE), (name) => acme && new AcmeFiles(acme, acme.directory, log).certificateFile(name));
     const services = createServices({
       store,
       engine: face,
@@ -151,6 +161,13 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
         allowLocalProxy: settings.allowLocalProxy,
         adminUsername: settings.adminUsername,
         publicUrl: settings.publicUrl,
+        api: {
+          publicUrl: settings.publicUrl,
+          basePath: settings.basePath,
+          get ownTls() {
+            return tls && { port: addressOf(created).port, pin: tls.pin };
+          },
+        },
       },
     });
     services.changes.subscribe((change) => {
@@ -164,11 +181,15 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     const sweep = regularly(SWEEP_MS, () => sweepExpiries(services), log, 'expiries could not be published; tried again in a minute');
     opened.push(() => sweep.stop());
     const node = await ownNodeName(settings);
-    const created = createHttp(settings, services, face, logs, stopping.signal, node);
+    const created = createHttp(settings, services, face, logs, stopping.signal, node, tls);
+    const certificate = tls?.files && created instanceof https.Server ? new CertificateFiles(tls.files, created, log) : undefined;
+    const renewing = certificate && regularly(CERTIFICATE_MS, () => certificate.look(), log, 'the certificate of the API could not be checked');
+    opened.push(async () => renewing?.stop());
     // The bridge opens last, when everything it needs is ready, and the event loop is free for many reconnecting agents.
     bridge = await openPorts(settings, { host: 'bridgeHost', ports: ['bridgePort', 'bridgeTlsPort'] }, () => engine.listen());
     const stopReloading = reloadOnHangup({
       engine,
+      certificate,
       settings,
       log,
       onBridge: (renewed) => {
@@ -184,17 +205,21 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     await store.node.join({ name: node, address: settings.nodeAddress === '' ? '' : `${settings.nodeAddress}:${bridge.port}`, version });
     const figures = () => ({ ...engine.served, lagMs: store.follower.figures.lagMs });
     opened.push(reportNode({ node: store.node, figures, log, onReplaced: endAtOnce }));
-    const web = await openPorts(settings, { host: 'httpHost', ports: ['httpPort'] }, () => listen(created, settings));
-    opened.push(() => close(web));
+    await openPorts(settings, { host: 'httpHost', ports: ['httpPort'] }, () => listen(created, settings.httpHost, settings.httpPort));
+    opened.push(() => close(created));
+    const redirect = await openRedirect(settings, API_SHARES, created);
+    if (redirect) opened.push(() => close(redirect));
     const stop = stopSignal(log);
     releaseYoungGeneration();
-    process.stdout.write(readyMessage({ settings, generated, bridge: listening(bridge), hosts, http: addressOf(web) }));
+    process.stdout.write(readyMessage({ settings, generated, bridge: listening(bridge), hosts, http: addressOf(created), tls }));
 
+    const notifyStopping = notifyServiceManager(process.env, log);
     await stop;
+    notifyStopping();
     stopping.abort();
     const ms = settings.drainSeconds * 1000;
     log.info(`stopping: open connections have ${settings.drainSeconds} s to end`);
-    const [cut] = await Promise.all([engine.drain(ms), drain(web, ms)]);
+    const [cut] = await Promise.all([engine.drain(ms), drain(created, ms)]);
     log.info({ cut }, 'stopped');
   } finally {
     for (const undo of opened.toReversed()) await undo();
@@ -213,7 +238,15 @@ function listening(bridge: BridgeAddress | undefined): BridgeAddress {
   return bridge;
 }
 
-function createHttp(settings: Settings, services: Services, engine: LocalFace, logs: Logs, stopping: AbortSignal, node: string): http.Server {
+function createHttp(
+  settings: Settings,
+  services: Services,
+  engine: LocalFace,
+  logs: Logs,
+  stopping: AbortSignal,
+  node: string,
+  tls: HttpTls | undefined,
+): http.Server | https.Server {
   const { store, live } = services;
   stopping.addEventListener('abort', () => live.close());
   const callers = createCallers({ services, settings });
@@ -240,10 +273,12 @@ function createHttp(settings: Settings, services: Services, engine: LocalFace, l
         if (stopping.aborted) throw new Error('the server is stopping');
       },
     },
+    agents: agentFiles(services, settings),
+    overTls: tls !== undefined,
     version,
     log: logs('http'),
   });
-  const server = createHttpServer(app);
+  const server = createHttpServer(app, tls?.identity);
   holdToShares(server, API_SHARES, settings.trustedProxies);
   return server;
 }
@@ -257,49 +292,4 @@ async function numbersOf(engine: LocalFace, { store, unapplied }: Services) {
 
 function retentionOf({ auditDays, trafficMinuteDays, trafficHourDays, trafficDayDays }: Settings): Retention {
   return { audit: auditDays, traffic: { minute: trafficMinuteDays, hour: trafficHourDays, day: trafficDayDays } };
-}
-
-async function listen(server: http.Server, { httpHost, httpPort }: Settings): Promise<http.Server> {
-  server.listen({ host: httpHost, port: httpPort });
-  await once(server, 'listening');
-  return server;
-}
-
-function addressOf(server: http.Server): AddressInfo {
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the HTTP server listens on a port');
-  return address;
-}
-
-/** Stops accepting connections, waits for requests in progress, then closes the remaining connections. */
-async function drain(server: http.Server, ms: number): Promise<void> {
-  const timer = setTimeout(() => server.closeAllConnections(), ms);
-  const closed = new Promise((resolve) => server.close(resolve));
-  server.closeIdleConnections();
-  await closed;
-  clearTimeout(timer);
-}
-
-async function close(server: http.Server): Promise<void> {
-  if (!server.listening) return;
-  server.close();
-  server.closeAllConnections();
-  await once(server, 'close');
-}
-
-/** Resolves at the first SIGTERM or SIGINT; a second signal ends the process immediately. */
-function stopSignal(log: Logger): Promise<void> {
-  return new Promise((resolve) => {
-    let stopping = false;
-    const onSignal = (signal: NodeJS.Signals): void => {
-      if (stopping) {
-        log.warn({ signal }, 'stopped at once');
-        process.exit(1);
-      }
-      stopping = true;
-      resolve();
-    };
-    process.on('SIGTERM', onSignal);
-    process.on('SIGINT', onSignal);
-  });
 }

@@ -84,7 +84,7 @@ export class Environment implements PortReserver {
     this.visitors = new Visitors(options.visitorShares, this.trusts, VisitorTrace.of(options.visitorLog));
     this.admission = new Admission(this.visitors, this.now, options.allowLocalProxy ? new LocalSession(sockets, log) : undefined);
     this.acme = options.acme && new Acme(options.acme, log, this.now);
-    this.certificates = new Certificates(log, this.now, this.acme);
+    this.certificates = new Certificates(log, this.now, this.acme, options.acme?.ownName);
     this.hosts = new Hosts(this.ticker, this.visitors, this.certificates, this.timing.dialMs, (id) => this.tell('host', id), options.publicUrl);
     this.stunServer = new StunServer({ sockets, log, host: bridgeHost, port: p2pPort });
   }

@@ -4,7 +4,7 @@ import type { Settings } from '../settings/settings.ts';
 import { apiDescriptionRoutes } from './api-description.ts';
 import { answerError, answerNotFound } from './errors.ts';
 import { forwardedFields } from './forwarded.ts';
-import { securityHeaders } from './headers.ts';
+import { securityHeaders, strictTransport } from './headers.ts';
 import { type HealthChecks, healthRoutes } from './health.ts';
 import { panelRoutes } from './panel.ts';
 
@@ -17,6 +17,10 @@ export interface AppOptions {
   readonly legacy: RequestHandler;
   /** `/metrics`. */
   readonly metrics: RequestHandler;
+  /** The files that install agents, and their enrolment. */
+  readonly agents: RequestHandler;
+  /** This server serves HTTPS itself. */
+  readonly overTls: boolean;
   /** The checks that must pass for the server to be ready, by name. */
   readonly health: HealthChecks;
   /** The program's version. */
@@ -31,11 +35,12 @@ const oneSlash: RequestHandler = (request, _response, next) => {
 };
 
 /** The handler of all HTTP requests, below the base path. */
-export function createApp({ settings, graphql, legacy, metrics, health, version, log }: AppOptions): Express {
+export function createApp({ settings, graphql, legacy, metrics, agents, overTls, health, version, log }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('trust proxy', settings.trustedProxies);
   app.use(securityHeaders, forwardedFields(settings.trustedProxies));
+  if (overTls) app.use(strictTransport);
   if (settings.basePath !== '') app.use(oneSlash);
 
   const routes = express.Router();
@@ -43,6 +48,7 @@ export function createApp({ settings, graphql, legacy, metrics, health, version,
   routes.use('/graphql', graphql);
   routes.use(healthRoutes(health, log));
   routes.use(metrics);
+  routes.use('/agent', agents);
   routes.use(apiDescriptionRoutes({ basePath: settings.basePath, version }));
   routes.use(panelRoutes(settings));
   app.use(settings.basePath === '' ? '/' : settings.basePath, routes);

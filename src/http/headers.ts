@@ -15,6 +15,12 @@ export const securityHeaders: RequestHandler = (_request, response, next) => {
   next();
 };
 
+/** Makes browsers use only HTTPS from now on. For a server that serves HTTPS itself; otherwise that is the decision of the proxy in front of it. */
+export const strictTransport: RequestHandler = (_request, response, next) => {
+  response.setHeader('Strict-Transport-Security', 'max-age=31536000');
+  next();
+};
+
 function helmetFields(): Record<string, string> {
   const request = new IncomingMessage(new Socket());
   const response = new ServerResponse(request);

@@ -1,6 +1,8 @@
 import { ConnectionShares, type ShareLimits } from '../rules/connection-shares.ts';
 import { addressSet } from '../rules/ip-access.ts';
 import http, { type RequestListener } from 'node:http';
+import https from 'node:https';
+import type { TlsIdentity } from '../settings/tls-identity.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 
 /** A peer that neither sends nor receives anything for this many ms during a response is disconnected. */
@@ -8,10 +10,14 @@ export const stalledMs = 60_000;
 
 /**
  * The HTTP server of the APIs. It uses Node's limits for slow and large heads. Idle callers may keep their connection for the next call.
- * @param ms overrides {@link stalledMs}
+ * @param tls serves HTTPS with it @param ms overrides {@link stalledMs}
  */
-export function createHttpServer(app: RequestListener, ms: number = stalledMs): http.Server {
-  const server = http.createServer({ keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000 }, oneAtATime(app));
+export function createHttpServer(app: RequestListener, tls?: TlsIdentity, ms: number = stalledMs): http.Server | https.Server {
+  const limits = { keepAliveTimeout: 65_000, headersTimeout: 15_000, requestTimeout: 60_000 };
+  const serve = oneAtATime(app);
+  const server = tls === undefined
+    ? http.createServer(limits, serve)
+    : https.createServer({ ...limits, cert: tls.certificate, key: tls.key, handshakeTimeout: 10_000 }, serve);
   // Node checks the progress of the socket, so slow readers stay connected.
   server.timeout = ms;
   return server;

@@ -15,9 +15,10 @@ const GUARDED_MOST = 600;
 
 /**
  * Credentials for which further attempts are refused after too many wrong ones: logins, the current password when it is changed, passwords of
- * IP allowlists, passwords of a client's proxies and hosts, and passwords of secret and p2p tunnels (choosing one that is in use counts as a guess).
+ * IP allowlists, passwords of a client's proxies and hosts, passwords of secret and p2p tunnels (choosing one that is in use counts as a guess), and codes
+ * that install an agent.
  */
-const refused = ['login', 'password', 'ipWhitePassword', 'basic', 'tunnelPassword'] as const;
+const refused = ['login', 'password', 'ipWhitePassword', 'basic', 'tunnelPassword', 'enrolment'] as const;
 
 /** Credentials for which an attacker can choose any name. With a limit by name alone, six addresses could lock the owner out. */
 const namedByAnyone: ReadonlySet<NamedCredential> = new Set(['login', 'ipWhitePassword']);
@@ -75,6 +76,7 @@ export class Attempts {
     ipWhitePassword: newLimits(),
     basic: newLimits(),
     tunnelPassword: newLimits(),
+    enrolment: newLimits(),
   };
   /** The passwords that owners choose for their tunnels. */
   readonly chosenKeys = new ChosenKeys();

@@ -39,6 +39,14 @@ export const errorCodes = {
     description: 'The user, or all administrators together, already have the maximum number of tokens.',
     message: 'at most {most} tokens are allowed',
   },
+  ENROLMENT_LIMIT: {
+    description: 'The client already has the maximum number of codes that are neither used nor expired.',
+    message: 'at most {most} open enrolments are allowed',
+  },
+  ENROLMENT_REFUSED: {
+    description: 'The code does not exist, has expired, was revoked, or was used by another machine; or its client is disabled or has expired.',
+    message: 'the code is invalid, expired or already used',
+  },
   OWNER_CLIENT_QUOTA: { description: 'The owner already has the maximum number of clients.', message: "client count reached the owner's quota" },
   CLIENT_EXPIRES_AFTER_OWNER: { description: 'The client would expire later than its owner.', message: 'client expiry later than owner expiry' },
   WEB_LOGIN_INCOMPLETE: { description: 'A web user name requires a web password, and vice versa.', message: 'legacy web user and password must come together' },

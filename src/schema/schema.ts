@@ -15,6 +15,8 @@ import './access/mutations.ts';
 import './access/session-list.ts';
 import './token/queries.ts';
 import './token/mutations.ts';
+import './enrolment/queries.ts';
+import './enrolment/mutations.ts';
 import './tunnel/queries.ts';
 import './tunnel/mutations.ts';
 import './host/queries.ts';

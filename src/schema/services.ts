@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { EngineFace } from '../engine/face.ts';
 import type { HostPorts } from '../rules/public-address.ts';
+import type { ApiPlace } from '../rules/enrolment.ts';
 import type { Attempts } from '../rules/attempts.ts';
 import type { Store } from '../store/store.ts';
 import { tellOfGuesses } from './writes/guesses.ts';
@@ -26,6 +27,8 @@ export interface SchemaSettings {
   readonly adminUsername: string;
   /** The public URL of the API; "" = unknown. */
   readonly publicUrl: string;
+  /** Where other machines may reach the API, to install agents from it. */
+  readonly api: ApiPlace;
 }
 
 /** The dependencies of the schema. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { writePrivately } from './private-file.ts';
+import { hostOfUrl } from '../rules/host-name.ts';
 import type { Settings } from './settings.ts';
 import { SettingsError } from './sources.ts';
 
@@ -9,10 +10,21 @@ import { SettingsError } from './sources.ts';
  * @throws {SettingsError} if the file of the CA can't be read
  */
 export function acmeOptions(
-  { acme, acmeDirectory: directory, acmeEmail, acmeCa, dataDir }: Pick<Settings, 'acme' | 'acmeDirectory' | 'acmeEmail' | 'acmeCa' | 'dataDir'>,
+  { acme, acmeDirectory: directory, acmeEmail, acmeCa, dataDir, httpTls, publicUrl }: Pick<
+    Settings,
+    'acme' | 'acmeDirectory' | 'acmeEmail' | 'acmeCa' | 'dataDir' | 'httpTls' | 'publicUrl'
+  >,
 ) {
   if (!acme) return undefined;
-  return { directory, email: acmeEmail, dir: path.join(dataDir, 'acme'), write: writePrivately, ...(acmeCa !== '' && { ca: read(acmeCa) }) };
+  const ownName = httpTls === 'acme' ? hostOfUrl(publicUrl) : '';
+  return {
+    directory,
+    email: acmeEmail,
+    dir: path.join(dataDir, 'acme'),
+    write: writePrivately,
+    ...(acmeCa !== '' && { ca: read(acmeCa) }),
+    ...(ownName !== '' && { ownName }),
+  };
 }
 
 function read(file: string): string {

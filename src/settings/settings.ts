@@ -17,6 +17,7 @@ import {
   optionalFilePath,
   optionalHost,
   optionalIp,
+  optionalPort,
   port,
   portRanges,
   secret,
@@ -45,6 +46,20 @@ export const settingsSchema = z.object({
   dataDir: filePath.prefault('./data').register(settingInfo, { value: 'DIR', help: 'where the database and the generated secrets are kept' }),
   httpHost: host.prefault('127.0.0.1').register(settingInfo, { value: 'HOST', help: 'address of the HTTP API' }),
   httpPort: port.prefault(8080).register(settingInfo, { value: 'PORT', help: 'port of the HTTP API' }),
+  httpTls: oneOf(['off', 'self-signed', 'acme']).prefault('off').register(settingInfo, {
+    value: 'HOW',
+    help:
+      'HTTPS on the port of the API without certificate files: self-signed = with a certificate that is generated at the first start, whose pin the server prints; acme = with one for the name in public_url (needs acme = true)',
+  }),
+  httpTlsCert: optionalFilePath.prefault('').register(settingInfo, {
+    value: 'FILE',
+    help: 'PEM file with the certificate of the API, and its chain: the API is then served over HTTPS; reloaded when it changes',
+  }),
+  httpTlsKey: optionalFilePath.prefault('').register(settingInfo, { value: 'FILE', help: 'PEM file with the private key of that certificate' }),
+  httpRedirectPort: optionalPort.prefault('').register(settingInfo, {
+    value: 'PORT',
+    help: 'port that redirects plain HTTP requests to the HTTPS of the API; empty = none',
+  }),
   basePath: basePath.prefault('').register(settingInfo, { value: 'PATH', help: 'path prefix of every HTTP route, such as /adit' }),
   publicUrl: webUrl.prefault('').register(settingInfo, {
     value: 'URL',

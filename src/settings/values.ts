@@ -18,6 +18,9 @@ export function integer(min: number, max: number, what = 'a whole number') {
 /** A port to listen on; 0 = the system picks a free one. */
 export const port = integer(0, 65535, 'a port (0 = any free one)');
 
+/** A port, or '' = none. */
+export const optionalPort = z.union([z.literal(''), port], { error: 'must be a port (0 = any free one) from 0 to 65535, or empty' });
+
 /** true or false. */
 export const boolean = z.union([z.boolean(), z.enum(['true', 'false']).transform((text) => text === 'true')], { error: 'must be true or false' });
 

@@ -55,6 +55,7 @@ export const effects = {
     [`Client ${id}`]: null,
     [`Tunnel ${id}`]: null,
     [`Host ${id}`]: null,
+    [`Enrolment ${id}`]: null,
     ...(id === 1 && { 'Session client': null }),
     ...(isOwned(id) && { [`User ${id}`]: { clientCount: 0, tunnelCount: 0, hostCount: 0 } }),
     ...total('clients', 2),
@@ -110,6 +111,9 @@ export const effects = {
     // A reset by an administrator ends the tokens; users keep theirs.
     ...(isAdministrator(caller) && tokensEnded(id)),
   }),
+
+  enrolmentMade: (clientId: number): Differences => ({ 'Enrolment 4': expect.objectContaining({ id: 4, clientId, usedAt: null }) }),
+  enrolmentRevoked: (id: number): Differences => ({ [`Enrolment ${id}`]: null }),
 
   tokenMade: (userId: number | null): Differences => ({ 'ApiToken 12': expect.objectContaining({ id: 12, userId, name: 'new', legacy: 0 }) }),
   tokenRevoked: (id: number): Differences => ({ [`ApiToken ${id}`]: null }),

@@ -84,6 +84,7 @@ const queries: Readonly<Record<string, ExpectedField>> = {
     field: (id) => `legacyApiToken(userId: ${id}) { id user { id } }`,
     value: (id) => ({ id: id + 5, user: { id } }),
   },
+  enrolments: { ...read, least: 'user', field: (id) => `enrolments(clientId: ${id}) { id }`, value: (id) => [{ id }] },
   client: {
     ...read,
     field: (id) => `client(id: ${id}) { id verifyKey tunnels { rows { id } } }`,
@@ -218,6 +219,22 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
     field: (id) => `createApiToken(input: { name: "new", userId: ${id} }) { apiToken { id user { id } } }`,
     value: (id) => ({ apiToken: { id: 12, user: { id } } }),
     does: (id) => effects.tokenMade(id),
+  },
+  createEnrolment: {
+    ...changed,
+    least: 'user',
+    except: (caller) => caller === 'token without secrets' ? 'FORBIDDEN' : undefined,
+    field: (id) => `createEnrolment(input: { clientId: ${id} }) { enrolment { id client { id } } }`,
+    value: (id) => ({ enrolment: { id: 4, client: { id } } }),
+    does: (id) => effects.enrolmentMade(id),
+  },
+  revokeEnrolment: {
+    ...changed,
+    least: 'user',
+    notTheirs: 'NOT_FOUND',
+    field: (id) => `revokeEnrolment(id: ${id})`,
+    value: (id) => id,
+    does: (id) => effects.enrolmentRevoked(id),
   },
   revokeApiToken: { ...account, notTheirs: 'NOT_FOUND', field: (id) => `revokeApiToken(id: ${id})`, value: (id) => id, does: (id) => effects.tokenRevoked(id) },
   regenerateLegacyApiToken: {

@@ -18,6 +18,7 @@ const harmless = [
   'PlatformDomain.privateKeyPath',
   'CreatedApiToken.token',
   'CreatedApiToken.apiToken',
+  'CreatedEnrolment.command',
   'ApiToken.secrets',
   'Viewer.secrets',
   'Lockout.credential',

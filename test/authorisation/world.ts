@@ -141,6 +141,7 @@ async function seed(api: Api, passwordHash: string, tokenHashes: readonly string
   });
   await db.tunnel.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, mode: 'tcp', port: 9000 + id, target: '127.0.0.1:22' })) });
   await db.host.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, host: `host${id}.example.com`, target: '127.0.0.1:80' })) });
+  await db.enrolment.createMany({ data: [1, 2, 3].map((id) => ({ id, clientId: id, hash: `code ${id}`, expiresAt: new Date(0), usedAt: new Date(0) })) });
   await db.platformDomain.create({ data: { id: 'd', wildcard: '*.platform.example.com' } });
   await db.globalSettings.create({ data: { id: 1, serverUrl: 'https://adit.example.com' } });
   await db.apiToken.createMany({

@@ -116,6 +116,7 @@ describe('the schema', () => {
       createTunnel: ['clientId', 'mode'],
       createHost: ['clientId'],
       createApiToken: ['name'],
+      createEnrolment: ['clientId'],
     });
     expect(requiredOf('update')).toEqual({ updateUser: [], updateClient: [], updateTunnel: [], updateHost: [], updateGlobalSettings: [] });
   });

@@ -14,6 +14,7 @@ const smallest: Readonly<Record<string, (field: string) => Readonly<Record<strin
     ...(field === 'host' ? { mode: 'PLATFORM', platformDomainId: 'd1', platformPrefix: 'a', scheme: 'HTTP' } : { host: 'a.example' }),
   }),
   createApiToken: () => ({ name: 'a' }),
+  createEnrolment: () => ({ clientId: 1 }),
 };
 
 const creates = Object.values(schema.getMutationType()?.getFields() ?? {}).filter(({ name }) => /^create[A-Z]/.test(name)).map(({ name, args }) => {
@@ -29,12 +30,19 @@ const randomOrCounted = new Set(['id', 'vkey', 'hash', 'passwordHash', 'createdA
 /** The row that a create wrote; the row is deleted again. */
 async function rowOf(api: TestSchema, name: string, input: string, values: Readonly<Record<string, unknown>>): Promise<Readonly<Record<string, unknown>>> {
   const { db } = api.services.store;
-  const tables = { createUser: db.user, createClient: db.client, createTunnel: db.tunnel, createHost: db.host, createApiToken: db.apiToken };
+  const tables = {
+    createUser: db.user,
+    createClient: db.client,
+    createTunnel: db.tunnel,
+    createHost: db.host,
+    createApiToken: db.apiToken,
+    createEnrolment: db.enrolment,
+  };
   const table = Object.entries(tables).find(([of]) => of === name)?.[1];
   if (!table) throw new Error(`the test knows no table of ${name}`);
   await api.ok(`mutation ($input: ${input}!) { ${name}(input: $input) { __typename } }`, { input: values });
   const row: unknown = await (table as typeof db.user).findFirstOrThrow({ orderBy: { id: 'desc' } });
-  const verb = name === 'createApiToken' ? 'revokeApiToken' : name.replace('create', 'delete');
+  const verb = ['createApiToken', 'createEnrolment'].includes(name) ? name.replace('create', 'revoke') : name.replace('create', 'delete');
   await api.ok(`mutation ($id: ID!) { ${verb}(id: $id) }`, { id: (row as { readonly id: number }).id });
   return Object.fromEntries(Object.entries(row as object).filter(([column]) => !randomOrCounted.has(column)));
 }
@@ -49,7 +57,8 @@ describe('the create inputs', () => {
 
 eachDialect('null in a create is the same as an absent field', (databases) => {
   test.each(creates)('$name', async ({ name, input, optional }) => {
-    const api = await openTestSchema(databases);
+    const now = Date.now();
+    const api = await openTestSchema(databases, {}, () => now);
     await api.ok('mutation { createUser(input: { username: "a", password: "password" }) { id } createClient(input: {}) { id } }');
     await api.ok('mutation { updateGlobalSettings(input: { platformDomains: [{ id: "d1", wildcard: "*.p.example" }] }) { serverUrl } }');
     expect(optional).not.toEqual([]);

@@ -22,6 +22,7 @@ const models: Readonly<Record<keyof Db, true>> = {
   trafficSample: true,
   session: true,
   apiToken: true,
+  enrolment: true,
 };
 const methods: Readonly<Record<{ [Model in keyof Db]: keyof Db[Model] }[keyof Db], true>> = {
   findUnique: true,

@@ -121,6 +121,7 @@ async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): 
       allowLocalProxy: settings.allowLocalProxy ?? false,
       adminUsername: 'admin',
       publicUrl: '',
+      api: { publicUrl: '', basePath: '', ownTls: undefined },
     },
   });
   const used = {

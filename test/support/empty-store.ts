@@ -5,6 +5,7 @@ const tables = [
   'Host',
   'PlatformDomain',
   'Tunnel',
+  'Enrolment',
   'Client',
   'User',
   'GlobalSettings',

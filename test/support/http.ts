@@ -50,12 +50,14 @@ export function testApps(): (options?: Partial<AppOptions & Pick<ServiceParts, '
       graphql,
       legacy: (_request, _response, next) => next(),
       metrics: (_request, _response, next) => next(),
+      agents: (_request, _response, next) => next(),
+      overTls: false,
       health: {},
       version: '1.2.3',
       log: pino({ level: 'silent' }),
       ...options,
     });
-    const server = createHttpServer(app, stalledMs).listen(0, '127.0.0.1');
+    const server = createHttpServer(app, undefined, stalledMs).listen(0, '127.0.0.1');
     let connections = 0;
     server.on('connection', (socket) => {
       connections++;

@@ -104,7 +104,7 @@ async function startOnce(
     ...environment,
   }, said);
   const [, http, bridge, tls, fingerprint = '', hosts, secureHosts] = await child.says(
-    /API +http:\/\/127\.0\.0\.1:(\d+)[^]*Bridge +127\.0\.0\.1:(\d+), over TLS :(\d+)[^]*SHA-256 ([0-9a-f]{64})[^]*Hosts +HTTP 127\.0\.0\.1:(\d+), HTTPS :(\d+)/,
+    /API +https?:\/\/127\.0\.0\.1:(\d+)[^]*Bridge +127\.0\.0\.1:(\d+), over TLS :(\d+)[^]*SHA-256 ([0-9a-f]{64})[^]*Hosts +HTTP 127\.0\.0\.1:(\d+), HTTPS :(\d+)/,
   );
   return {
     child,

@@ -55,6 +55,7 @@ export const schemaSettings: Services['settings'] = {
   allowLocalProxy: false,
   adminUsername: 'admin',
   publicUrl: '',
+  api: { publicUrl: '', basePath: '', ownTls: undefined },
 };
 
 /** Makes one on an empty database. @param now ms since the epoch */

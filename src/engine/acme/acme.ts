@@ -24,6 +24,8 @@ export type AcmeTiming = { readonly [Name in keyof typeof ACME_TIMING]: number }
 /** Where certificates are ordered and kept. */
 export interface AcmeOptions extends AuthorityOptions, AcmeKeeping {
   readonly timing?: Partial<AcmeTiming>;
+  /** A name of the server itself that needs a certificate. */
+  readonly ownName?: string;
 }
 
 const HOUR_MS = 3_600_000;

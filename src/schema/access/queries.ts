@@ -54,6 +54,7 @@ const CredentialType = enumOf<Credential>('Credential', 'The kind of credential 
   basic: "The user name and password that a client's proxies and hosts require.",
   ipWhitePassword: 'The password that admits visitors who are not on the `allowlist` of a client.',
   tunnelPassword: 'The password of a secret or p2p tunnel. A user or an agent asked for one that another tunnel already uses.',
+  enrolment: 'A code that installs an agent.',
   vkey: 'The key of an agent or of a visitor program. Attempts are not refused; responses are delayed more and more.',
 }, { ipWhitePassword: 'ALLOWLIST_PASSWORD' });
 

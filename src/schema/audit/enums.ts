@@ -8,6 +8,7 @@ const auditResourceTexts: Readonly<Record<Change['resource'], string>> = {
   host: 'A host.',
   user: 'A user.',
   apiToken: 'An API token.',
+  enrolment: 'A code that installs an agent. UPDATE: a machine used it.',
   globalSettings: 'The global settings, including the platform domains.',
   session: 'A session: CREATE is a login, DELETE a logout.',
   failedAttempt: 'A failed attempt with a password or key. Of repeated attempts from one address, only the first is recorded.',

@@ -1,5 +1,5 @@
 import type { Lockout } from '../../rules/attempts.ts';
-import type { ApiToken, PlatformDomain } from '../../store/generated/sqlite/client.ts';
+import type { ApiToken, Enrolment, PlatformDomain } from '../../store/generated/sqlite/client.ts';
 import type { ConnectionState, CountedBytes } from '../../engine/face.ts';
 import type { NewAuditEntry } from '../../store/audit.ts';
 import { columnsOfClient } from '../client/columns.ts';
@@ -31,6 +31,16 @@ const apiToken = {
   createdAt: none,
   lastUsedAt: none,
 } satisfies Record<keyof ApiToken, Audited[string]>;
+const enrolment = {
+  id: value,
+  clientId: value,
+  hash: secret,
+  expiresAt: value,
+  createdAt: none,
+  usedAt: value,
+  usedFrom: value,
+  machine: secret,
+} satisfies Record<keyof Enrolment, Audited[string]>;
 const platformDomain = {
   id: value,
   wildcard: value,
@@ -75,6 +85,8 @@ function maskedChange(change: Change): { readonly before: Masked | null; readonl
       return pair(columnsOfUser, before, after);
     case 'apiToken':
       return pair(apiToken, before, after);
+    case 'enrolment':
+      return pair(enrolment, before, after);
     case 'session':
       return pair(session, before, after);
     case 'connection':

@@ -1,7 +1,7 @@
 import type { ConnectionState, CountedBytes, PortLease } from '../../engine/face.ts';
 import type { Credential, Lockout } from '../../rules/attempts.ts';
 import type { Caller, Credentials } from '../../rules/caller.ts';
-import type { ApiToken, Client, GlobalSettings, Host, PlatformDomain, Session, Tunnel, User } from '../../store/generated/sqlite/client.ts';
+import type { ApiToken, Client, Enrolment, GlobalSettings, Host, PlatformDomain, Session, Tunnel, User } from '../../store/generated/sqlite/client.ts';
 
 /** A client with its owner, whose state and expiry also apply. */
 export type ClientWithOwner = Client & { readonly user: User | null };
@@ -44,6 +44,8 @@ export type Change =
     /** `clients`: the clients whose state changes with the user's, after the change. */
     | { readonly resource: 'user'; readonly clients: readonly ClientWithOwner[] } & Action<User>
     | { readonly resource: 'apiToken' } & Action<ApiToken>
+    /** An update is its use. */
+    | { readonly resource: 'enrolment' } & Action<Enrolment>
     | { readonly resource: 'globalSettings' } & Action<GlobalState>
     /** A login, a logout. */
     | { readonly resource: 'session' } & Action<AuditedSession>

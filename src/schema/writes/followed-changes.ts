@@ -69,6 +69,7 @@ export function followedOf(change: Change): FollowedChange | undefined {
     case 'apiToken':
     case 'session':
       return { resource: 'access' };
+    case 'enrolment':
     case 'connection':
     case 'lockout':
     case 'failedAttempt':

@@ -39,6 +39,7 @@ export function loggedOf(change: Change): LoggedChange {
     case 'globalSettings':
       return { resource: 'globalSettings' };
     case 'apiToken':
+    case 'enrolment':
     case 'session':
     case 'connection':
     case 'lockout':

@@ -28,12 +28,16 @@ export class Certificates {
   readonly #shared = new Map<string, Shared>();
   #round: NodeJS.Timeout | undefined;
 
-  /** @param acme undefined = ACME is not enabled: hosts that request it have no certificate */
-  constructor(log: Logger, now: () => number = Date.now, acme?: Acme) {
+  /**
+   * @param acme undefined = ACME is not enabled: hosts that request it have no certificate
+   * @param ownName a name of the server itself that needs a certificate, whether a host has it or not
+   */
+  constructor(log: Logger, now: () => number = Date.now, acme?: Acme, ownName?: string) {
     this.#log = log;
     this.#now = now;
     this.#acme = acme;
     if (acme) acme.onChange = (name) => this.#inBackground(this.#ordered(acme, name));
+    if (acme && ownName !== undefined) this.#use(fileOf(acme, ownName));
   }
 
   async #ordered(acme: Acme, name: string): Promise<void> {
@@ -57,12 +61,15 @@ export class Certificates {
   /** @param mayOrder ACME is allowed for the host. @returns undefined = the host has none. `release` must follow. */
   take(host: WantedHost, mayOrder: boolean): Certificate | undefined {
     const source = this.#sourceOf(host, mayOrder);
-    if (!source) return undefined;
+    return source && this.#use(source).certificate;
+  }
+
+  #use(source: CertificateSource): Shared {
     const key = keyOf(source);
     const shared = this.#shared.get(key) ?? this.#share(source);
     shared.users++;
     this.#shared.set(key, shared);
-    return shared.certificate;
+    return shared;
   }
 
   /** Called when a host no longer uses this certificate. */

@@ -16,6 +16,7 @@ export const audit = {
     HOST: 'Host',
     USER: 'User',
     API_TOKEN: 'Token',
+    ENROLMENT: 'Installation code',
     GLOBAL_SETTINGS: 'Settings',
     SESSION: 'Session',
     FAILED_ATTEMPT: 'Failed attempt',

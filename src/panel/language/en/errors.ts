@@ -29,6 +29,8 @@ export const errors: {
     USER_CLIENTS_ABOVE_QUOTA: 'The user already has more clients than this. Enter a higher limit.',
     USER_EXPIRES_BEFORE_CLIENT: undefined,
     TOKEN_LIMIT: undefined,
+    ENROLMENT_LIMIT: undefined,
+    ENROLMENT_REFUSED: undefined,
     OWNER_CLIENT_QUOTA: 'The owner already has as many clients as the quota allows.',
     CLIENT_EXPIRES_AFTER_OWNER: 'The owner expires earlier. Enter a time before then.',
     WEB_LOGIN_INCOMPLETE: 'A web login needs a name and a password. Enter both, or neither.',

@@ -97,6 +97,7 @@ export const people = {
       BASIC: 'names and passwords of proxies',
       ALLOWLIST_PASSWORD: 'passwords of allowlists',
       TUNNEL_PASSWORD: 'passwords of tunnels',
+      ENROLMENT: 'installation codes',
       VKEY: 'keys of agents',
     },
     end: 'End the lockout',

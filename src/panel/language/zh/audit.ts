@@ -19,6 +19,7 @@ export const audit: Messages['audit'] = {
     HOST: '域名',
     USER: '用户',
     API_TOKEN: '令牌',
+    ENROLMENT: '安装码',
     GLOBAL_SETTINGS: '设置',
     SESSION: '会话',
     FAILED_ATTEMPT: '失败的尝试',

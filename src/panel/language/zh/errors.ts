@@ -25,6 +25,8 @@ export const errors: Messages['errors'] = {
     USER_CLIENTS_ABOVE_QUOTA: '该用户的客户端已超过此数。请输入更大的配额。',
     USER_EXPIRES_BEFORE_CLIENT: '该用户有客户端晚于此时间到期。请先修改客户端。',
     TOKEN_LIMIT: '令牌数量已达上限。请先撤销一个。',
+    ENROLMENT_LIMIT: '可用的安装码数量已达上限。请先撤销一个。',
+    ENROLMENT_REFUSED: '安装码无效、已过期或已被使用。',
     OWNER_CLIENT_QUOTA: '所有者的客户端已达配额。',
     CLIENT_EXPIRES_AFTER_OWNER: '所有者更早到期。请输入更早的时间。',
     WEB_LOGIN_INCOMPLETE: '网页登录需要用户名和密码。请都填写或都留空。',

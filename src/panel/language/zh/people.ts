@@ -97,6 +97,7 @@ export const people: Messages['people'] = {
       BASIC: '代理的用户名和密码',
       ALLOWLIST_PASSWORD: '白名单密码',
       TUNNEL_PASSWORD: '隧道密码',
+      ENROLMENT: '安装码',
       VKEY: 'Agent 密钥',
     },
     end: '解除锁定',

@@ -28,6 +28,7 @@ const resources: readonly AuditResource[] = [
   'HOST',
   'USER',
   'API_TOKEN',
+  'ENROLMENT',
   'GLOBAL_SETTINGS',
   'SESSION',
   'FAILED_ATTEMPT',

@@ -1,0 +1,144 @@
+import { expect, test } from '@jest/globals';
+import * as z from 'zod';
+import type { Caller } from '../../src/rules/caller.ts';
+import { createContext } from '../../src/schema/context.ts';
+import { useEnrolment } from '../../src/schema/enrolment/write.ts';
+import { eachDialect } from '../support/database.ts';
+import { openTestSchema, type TestSchema } from '../support/schema.ts';
+
+const created = z.object({ createEnrolment: z.object({ code: z.string(), enrolment: z.object({ id: z.coerce.number() }) }) });
+const machine = (n: number) => `the secret of machine ${n}`.padEnd(40, '.');
+
+eachDialect('enrolments', (databases) => {
+  let time = Date.now();
+
+  async function world(): Promise<TestSchema> {
+    time = Date.now();
+    const api = await openTestSchema(databases, {
+      publicUrl: 'https://adit.example',
+      api: { publicUrl: 'https://adit.example', basePath: '', ownTls: undefined },
+    }, () => time);
+    await api.ok(
+      'mutation { createUser(input: { username: "alice", password: "password" }) { id } createClient(input: { verifyKey: "the key of client 1", ownerId: 1 }) { id } }',
+    );
+    return api;
+  }
+
+  async function create(api: TestSchema, seconds = 60) {
+    return created.parse(await api.ok(`mutation { createEnrolment(input: { clientId: 1, expiresInSeconds: ${seconds} }) { code enrolment { id } } }`))
+      .createEnrolment;
+  }
+
+  const use = (api: TestSchema, code: string, n: number, address = `192.0.2.${n}`) => {
+    const caller: Caller = { kind: 'anonymous', address };
+    return useEnrolment(createContext(api.services, caller, `use ${n}`), code, machine(n)).then(
+      ({ vkey, server }) => ({ vkey, server }),
+      (error: unknown) => String(Reflect.get(Object(error), 'code')),
+    );
+  };
+  const given = { vkey: 'the key of client 1', server: 'adit.example:8025' };
+  const refused = 'ENROLMENT_REFUSED';
+
+  test('give the key to the first machine, as often as it asks; of 50 at once to one', async () => {
+    const api = await world();
+    const { code } = await create(api);
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => use(api, code, n + 1)));
+    const winner = answers.findIndex((answer) => answer !== refused);
+    expect(answers.filter((answer) => answer !== refused)).toEqual([given]);
+    expect(await use(api, code, winner + 1)).toEqual(given);
+    expect(await use(api, code, 60)).toBe(refused);
+    expect(await api.ok('{ enrolments(clientId: 1) { usedFrom client { id } } }')).toEqual({
+      enrolments: [{ usedFrom: `192.0.2.${winner + 1}`, client: { id: 1 } }],
+    });
+    const entries = await api.services.store.db.auditEntry.findMany({ where: { resource: 'enrolment' }, orderBy: { id: 'asc' } });
+    expect(entries.map(({ action, callerKind }) => `${action} by ${callerKind}`)).toEqual(['create by admin', 'update by anonymous']);
+    expect(JSON.stringify(entries)).not.toMatch(new RegExp(`${code}|the key of client 1`));
+  });
+
+  test('are refused when they have expired, are revoked, unknown, or their client is disabled; a used one expires, too', async () => {
+    const api = await world();
+    const [expiring, revoked, used, disabled] = [await create(api), await create(api), await create(api), await create(api, 3600)];
+    await api.ok(`mutation { revokeEnrolment(id: ${revoked.enrolment.id}) }`);
+    expect(await use(api, used.code, 1)).toEqual(given);
+    expect(await use(api, revoked.code, 1)).toBe(refused);
+    expect(await use(api, 'adit-enrol_unknown', 2)).toBe(refused);
+    time += 60_000;
+    expect(await use(api, expiring.code, 3)).toBe(refused);
+    expect(await use(api, used.code, 1)).toBe(refused);
+    await api.ok('mutation { setClientEnabled(id: 1, enabled: false) { id } }');
+    expect(await use(api, disabled.code, 4)).toBe(refused);
+  });
+
+  test('end when the key or the owner of their client changes', async () => {
+    const api = await world();
+    const first = await create(api);
+    await api.ok('mutation { updateClient(id: 1, input: { remark: "other", verifyKey: "another key of it" }) { id } }');
+    expect(await use(api, first.code, 1)).toBe(refused);
+    const second = await create(api);
+    await api.ok('mutation { updateClient(id: 1, input: { ownerId: null }) { id } }');
+    expect(await use(api, second.code, 2)).toBe(refused);
+    expect(await api.ok('{ enrolments(clientId: 1) { id } }')).toEqual({ enrolments: [] });
+  });
+
+  test('an address that guesses is locked out, also for the right code; others are not', async () => {
+    const api = await world();
+    const { code } = await create(api);
+    for (let guess = 0; guess < 10; guess++) expect(await use(api, `adit-enrol_${guess}`, 1)).toBe(refused);
+    expect(await use(api, code, 1)).toBe(refused);
+    expect(await use(api, code, 2)).toEqual(given);
+    expect(await api.ok('{ lockouts { kind credential source } }')).toEqual({
+      lockouts: expect.arrayContaining([{ kind: 'ADDRESS', credential: 'ENROLMENT', source: '192.0.2.1' }]),
+    });
+  });
+
+  test('a client has at most 20 that can be used, and 100 in all', async () => {
+    const api = await world();
+    for (let n = 0; n < 20; n++) await create(api);
+    expect(await api.code('mutation { createEnrolment(input: { clientId: 1 }) { code } }')).toBe('ENROLMENT_LIMIT');
+    for (let round = 0; round < 5; round++) {
+      time += 61_000;
+      for (let n = 0; n < 20; n++) await create(api);
+    }
+    expect(await api.services.store.db.enrolment.count()).toBe(100);
+    expect(await api.code('mutation { createEnrolment(input: { clientId: 1, expiresInSeconds: 59 }) { code } }')).toBe('INVALID_INPUT');
+  });
+});
+
+const place = { publicUrl: '', basePath: '/base', ownTls: undefined };
+
+eachDialect('the line that installs an agent', (databases) => {
+  async function instructions(api: object, serverUrl: string | null) {
+    const schema = await openTestSchema(databases, { api: { ...place, ...api } });
+    await schema.ok(
+      'mutation ($url: String) { createClient(input: { verifyKey: "the key" }) { id } updateGlobalSettings(input: { serverUrl: $url }) { serverUrl } }',
+      { url: serverUrl },
+    );
+    const answer = z.object({ createEnrolment: z.object({ code: z.string(), command: z.string().nullable(), manualSteps: z.string().nullable() }) });
+    const { code, ...rest } =
+      answer.parse(await schema.ok('mutation { createEnrolment(input: { clientId: 1 }) { code command manualSteps } }')).createEnrolment;
+    return { ...rest, command: rest.command?.replace(code, 'CODE') ?? null };
+  }
+
+  test('is given where a machine can trust it: over HTTPS, or with the pin of our own certificate', async () => {
+    expect(await instructions({ publicUrl: 'https://panel.example/adit/' }, 'adit.example')).toEqual({
+      command: "curl -fsSL 'https://panel.example/adit/agent/install.sh' | sh -s -- CODE",
+      manualSteps: null,
+    });
+    expect(await instructions({ ownTls: { port: 8080, pin: 'sha256//abc=' } }, 'adit.example')).toEqual({
+      command: "curl -fsSL --insecure --pinnedpubkey 'sha256//abc=' 'https://adit.example:8080/base/agent/install.sh' | sh -s -- CODE",
+      manualSteps: null,
+    });
+  });
+
+  test('is replaced by the steps and the reason over plain HTTP, or without a name', async () => {
+    const plain = await instructions({ publicUrl: 'http://panel.example' }, 'adit.example');
+    expect(plain).toMatchObject({
+      command: null,
+      manualSteps: expect.stringMatching(/not reached over HTTPS[^]*node adit-agent\.mjs agent --server adit\.example:8025/),
+    });
+    expect(await instructions({ ownTls: { port: 443, pin: '' } }, null)).toMatchObject({
+      command: null,
+      manualSteps: expect.stringContaining('public name is not known'),
+    });
+  });
+});
