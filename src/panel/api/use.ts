@@ -27,7 +27,7 @@ export function useData<Data, Variables extends AnyVariables>(
 ): Queried<Data> {
   const [{ data, error }, execute] = useQuery<Data, Variables>({ query, variables, pause });
   const latest = useRef<Data | undefined>(undefined);
-  if (data !== undefined) latest.current = data;
+  if (data !== undefined && data !== null) latest.current = data;
   const refetch = useEffectEvent(() => {
     if (!pause) execute({ requestPolicy: 'network-only' });
   });

@@ -3,17 +3,24 @@ import { useEffect, useState } from 'react';
 import { lostSince } from '../../api/connection.ts';
 import { useStore } from '../../api/store.ts';
 import { useData } from '../../api/use.ts';
-import { graphql } from '../../generated/index.ts';
+import { graphql, unmask } from '../../generated/index.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { Banner } from '../../parts/banner.tsx';
+import { Failure } from '../../parts/failure.tsx';
 import { Logo } from '../../parts/icon.tsx';
 import { Bar, Mark, State } from '../../parts/state.tsx';
 
+const wallRows = graphql(`
+  fragment WallRows on WallPage { total rows { id remark enabled connected tunnelCount hostCount connections rate } }
+`);
+/** A page has at most 200 clients: the screen shows the 1,000 with the most traffic. */
 const wallQuery = graphql(`
   query Wall {
-    wall(sort: { field: RATE, direction: DESC }, limit: 500) {
-      total rows { id remark enabled connected tunnelCount hostCount connections rate }
-    }
+    page1: wall(sort: { field: RATE, direction: DESC }, limit: 200) { ...WallRows }
+    page2: wall(sort: { field: RATE, direction: DESC }, limit: 200, offset: 200) { ...WallRows }
+    page3: wall(sort: { field: RATE, direction: DESC }, limit: 200, offset: 400) { ...WallRows }
+    page4: wall(sort: { field: RATE, direction: DESC }, limit: 200, offset: 600) { ...WallRows }
+    page5: wall(sort: { field: RATE, direction: DESC }, limit: 200, offset: 800) { ...WallRows }
   }
 `);
 
@@ -42,8 +49,18 @@ export function Screen() {
       </main>
     );
   }
-  if (data === undefined) return <main />;
-  const { rows, total } = data.wall;
+  if (data === undefined) {
+    return (
+      <main className='content'>
+        <h1 className='visually-hidden'>{texts.title}</h1>
+        <Failure error={error} />
+      </main>
+    );
+  }
+  const pages = [data.page1, data.page2, data.page3, data.page4, data.page5].map((page) => unmask(wallRows, page));
+  // The order can change between two pages.
+  const rows = [...new Map(pages.flatMap((page) => page.rows).map((row) => [row.id, row])).values()];
+  const total = pages[0]?.total ?? 0;
   const name = ({ id, remark }: { readonly id: string; readonly remark: string }): string => remark || t.clients.nameless(id);
   const enabled = rows.filter((row) => row.enabled);
   const online = enabled.filter(({ connected }) => connected);
