@@ -64,6 +64,15 @@ module.exports = {
     room('engine', 'The engine never waits on the database.', ['stream-handlers/', 'wire/', 'rules/']),
     room('agent', 'The agent runs without the server.', ['stream-handlers/', 'wire/', 'rules/']),
     room('schema', 'Resolvers know of the engine only its public face.', ['rules/', 'store/', 'engine/face\\.ts$']),
+    room('migration', 'A migration puts together what the server has, for its own commands.', [
+      'rules/',
+      'settings/',
+      'store/',
+      'schema/',
+      'legacy/signature\\.ts$',
+      'agent/config/',
+      '(version|log)\\.ts$',
+    ]),
     room('legacy', 'The legacy endpoints run GraphQL operations; they reach neither store, engine nor resolvers.', [
       'rules/',
       'settings/settings\\.ts$',

@@ -36,28 +36,7 @@ export function addAgentCommands(program: Command): void {
     .addOption(new Option('--log-level <LEVELS>', `${infoOf('logLevel').help} (default: info)`))
     .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
     .addOption(new Option('--sockets <WAY>', `${infoOf('sockets').help} (default: auto)`))
-    .action(async (flags: AgentFlags) => {
-      const { runAgent, checkConfig, agentStatus } = await import('./agent/program.ts');
-      if (flags.status) {
-        const text = await agentStatus(flags.config === undefined ? undefined : path.resolve(flags.config), flags.json === true);
-        process.stdout.write(text ?? (flags.json ? '' : 'no agent of this user is running\n'));
-        if (text === undefined) process.exitCode = 1;
-        return;
-      }
-      const { session, config, json, sockets, ...logging } = readAgentOptions(flags, process.env);
-      if (flags.check) {
-        if (config === undefined) throw new SettingsError(['--check: give the file with --config FILE']);
-        const { ok, text } = await checkConfig(config, session, json);
-        (ok || json ? process.stdout : process.stderr).write(text);
-        if (!ok) process.exitCode = 1;
-        return;
-      }
-      const { chooseSockets } = await import('./wire/choose-sockets.ts');
-      const log = createLogs(logging, json)('agent');
-      releaseYoungGeneration();
-      notifyServiceManager(process.env, log);
-      await runAgent({ session, config, version, sockets: await chooseSockets(sockets, ownCommand(SELF_TEST), (problem) => log.warn(problem)), log });
-    });
+    .action(runAgentCommand);
 
   program.command('visit')
     .summary('open a local port that leads to a tunnel without a port of its own')
@@ -79,13 +58,40 @@ export function addAgentCommands(program: Command): void {
     .addOption(new Option('--log-format <FORMAT>', `${infoOf('logFormat').help} (default: text)`))
     .addOption(new Option('--sockets <WAY>', `${infoOf('sockets').help} (default: auto)`))
     .addOption(new Option('--half-closed-seconds <SECONDS>', `${infoOf('halfClosedSeconds').help} (default: 300)`))
-    .action(async (flags: VisitFlags) => {
-      const { server: address, tls, type, password, listen, sockets, halfClosedSeconds, ...logging } = readVisitOptions(flags, process.env);
-      const { chooseSockets } = await import('./wire/choose-sockets.ts');
-      const { runVisitor } = await import('./agent/visitor.ts');
-      const log = createLogs(logging)('agent');
-      const backend = await chooseSockets(sockets, ownCommand(SELF_TEST), (problem) => log.warn(problem));
-      releaseYoungGeneration();
-      await runVisitor({ server: address, tls, type, password, listen, sockets: backend, halfClosedMs: halfClosedSeconds * 1000, version, log });
-    });
+    .action(runVisitCommand);
+}
+
+/** Runs `adit agent`. */
+export async function runAgentCommand(flags: AgentFlags): Promise<void> {
+  const { runAgent, checkConfig, agentStatus } = await import('./agent/program.ts');
+  if (flags.status) {
+    const text = await agentStatus(flags.config === undefined ? undefined : path.resolve(flags.config), flags.json === true);
+    process.stdout.write(text ?? (flags.json ? '' : 'no agent of this user is running\n'));
+    if (text === undefined) process.exitCode = 1;
+    return;
+  }
+  const { session, config, json, sockets, ...logging } = readAgentOptions(flags, process.env);
+  if (flags.check) {
+    if (config === undefined) throw new SettingsError(['--check: give the file with --config FILE']);
+    const { ok, text } = await checkConfig(config, session, json);
+    (ok || json ? process.stdout : process.stderr).write(text);
+    if (!ok) process.exitCode = 1;
+    return;
+  }
+  const { chooseSockets } = await import('./wire/choose-sockets.ts');
+  const log = createLogs(logging, json)('agent');
+  releaseYoungGeneration();
+  notifyServiceManager(process.env, log);
+  await runAgent({ session, config, version, sockets: await chooseSockets(sockets, ownCommand(SELF_TEST), (problem) => log.warn(problem)), log });
+}
+
+/** Runs `adit visit`. */
+export async function runVisitCommand(flags: VisitFlags): Promise<void> {
+  const { server: address, tls, type, password, listen, sockets, halfClosedSeconds, ...logging } = readVisitOptions(flags, process.env);
+  const { chooseSockets } = await import('./wire/choose-sockets.ts');
+  const { runVisitor } = await import('./agent/visitor.ts');
+  const log = createLogs(logging)('agent');
+  const backend = await chooseSockets(sockets, ownCommand(SELF_TEST), (problem) => log.warn(problem));
+  releaseYoungGeneration();
+  await runVisitor({ server: address, tls, type, password, listen, sockets: backend, halfClosedMs: halfClosedSeconds * 1000, version, log });
 }

@@ -1,4 +1,5 @@
-import { addAgentCommands } from './agent-commands.ts';
+import { addAgentCommands, runAgentCommand, runVisitCommand } from './agent-commands.ts';
+import { addMigrationCommands } from './migration/commands.ts';
 import { addNodesCommand } from './nodes-command.ts';
 import { newProgram, runProgram } from './program.ts';
 import { addServerCommand } from './server-command.ts';
@@ -11,5 +12,6 @@ export async function commandLine(): Promise<void> {
   addAgentCommands(program);
   addNodesCommand(program);
   addServiceCommands(program, ['server', 'agent']);
+  addMigrationCommands(program, { agent: runAgentCommand, visit: runVisitCommand });
   await runProgram(program);
 }

@@ -33,5 +33,6 @@ export async function runProgram(program: Command): Promise<void> {
 
 /** Whether the operator can fix the cause of a failed start, such as a port in use or an unusable database. */
 function isOperators(error: unknown): error is Error {
-  return error instanceof Error && ('syscall' in error || ['StoreError', 'PortError', 'NodesError', 'ServiceError'].includes(error.name));
+  const names = ['StoreError', 'PortError', 'NodesError', 'ServiceError', 'ThroughServerError', 'ConversionError'];
+  return error instanceof Error && ('syscall' in error || names.includes(error.name));
 }

@@ -159,6 +159,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
           return hosts;
         },
         allowLocalProxy: settings.allowLocalProxy,
+        allowPorts: settings.allowPorts,
         adminUsername: settings.adminUsername,
         publicUrl: settings.publicUrl,
         api: {

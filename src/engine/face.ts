@@ -7,6 +7,7 @@ import type { Declared, DeclaredEntry, DeclaredKind } from '../wire/declared.ts'
  * that survive a structured clone, and all results are promises.
  */
 import type { CertificateDescription, CertificateStatus } from '../rules/certificate.ts';
+import type { Login } from '../rules/login.ts';
 
 /** A client as the engine needs it. */
 export interface WantedClient {
@@ -63,6 +64,8 @@ export interface WantedTunnel {
   readonly stripPrefix: string;
   /** The version of the PROXY protocol header that is sent to the target; "" = none. */
   readonly proxyProtocol: '' | 'V1' | 'V2';
+  /** The accounts of a proxy's visitors; empty = the client's user name and password apply. Never logged. */
+  readonly accounts: readonly Login[];
 }
 
 /** A host as the engine needs it. */

@@ -89,7 +89,7 @@ export const shapes = {
     StripPre: text,
     ProtoVersion: text,
     Target: target,
-    MultiAccount: z.null(),
+    MultiAccount: z.object({ AccountMap: z.record(text, text) }).nullable(),
     HealthCheckTimeout: whole,
     HealthMaxFail: whole,
     HealthCheckInterval: whole,

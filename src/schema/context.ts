@@ -8,6 +8,7 @@ import { type Page, scans } from '../store/hot/page.ts';
 import type { Condition } from '../store/search/search.ts';
 import type { StoreToRead } from '../store/store.ts';
 import type { WriteOptions } from '../store/transaction.ts';
+import type { ImportStage } from './import/stage.ts';
 import { ListWalk } from './lists/list-walk.ts';
 import { Loaders } from './lists/loaders.ts';
 import type { ResultLimits } from './limits/result-limits.ts';
@@ -54,7 +55,7 @@ export class Context {
    * Runs a write as this caller, see {@link Writes.run}. Clears cached lookups afterwards, since an operation may contain
    * several mutations.
    */
-  async write<T>(work: Work<T>, options?: Pick<WriteOptions<T>, 'alone' | 'ended'>): Promise<T> {
+  async write<T>(work: Work<T>, options?: Pick<WriteOptions<T>, 'alone' | 'long' | 'ended'>): Promise<T> {
     try {
       return await this.#services.writes.run(this.caller, work, options);
     } finally {
@@ -121,6 +122,11 @@ export class Context {
   /** ms since the epoch */
   now(): number {
     return this.#services.now();
+  }
+
+  /** The records of an import that arrives in parts. */
+  get imports(): ImportStage {
+    return this.#services.imports;
   }
 
   /** The source of events for subscriptions. */

@@ -31,6 +31,7 @@ import './subscriptions/subscriptions.ts';
 import './traffic/subscriptions.ts';
 import './connection/queries.ts';
 import './connection/mutations.ts';
+import './import/mutations.ts';
 import './wall/queries.ts';
 /* oxlint-enable import/no-unassigned-import */
 

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { EngineFace } from '../engine/face.ts';
+import type { PortRange } from '../rules/port-range.ts';
 import type { HostPorts } from '../rules/public-address.ts';
 import type { ApiPlace } from '../rules/enrolment.ts';
 import type { Attempts } from '../rules/attempts.ts';
@@ -8,6 +9,7 @@ import { tellOfGuesses } from './writes/guesses.ts';
 import { Changes } from './writes/followed-changes.ts';
 import { applyToEngine } from './writes/engine-changes.ts';
 import { Live } from './subscriptions/live.ts';
+import { ImportStage } from './import/stage.ts';
 import { OperationSlots, searchLimits } from './limits/operation-slots.ts';
 import { TimeSlices } from './limits/time-slices.ts';
 import { CatchUp } from './writes/catch-up.ts';
@@ -23,6 +25,8 @@ export interface SchemaSettings {
   /** The actual ports of the hosts; 0 = none. */
   readonly hostPorts: HostPorts;
   readonly allowLocalProxy: boolean;
+  /** The ports that tunnels may use; empty = all. */
+  readonly allowPorts: readonly PortRange[];
   /** No user may have this name, since the user could not log in. */
   readonly adminUsername: string;
   /** The public URL of the API; "" = unknown. */
@@ -54,6 +58,8 @@ export interface Services extends ServiceParts {
   readonly unapplied: UnappliedChanges;
   /** Applies changes that other servers made, or whose commit got no response. */
   readonly catchUp: CatchUp;
+  /** The records of an import that arrives in parts. */
+  readonly imports: ImportStage;
   /** Notifies subscribers. */
   readonly live: Live;
   /** Divides the event loop between operations. */
@@ -81,6 +87,7 @@ export function createServices(parts: ServiceParts): Services {
     unapplied,
     catchUp,
     live,
+    imports: new ImportStage(),
     timeSlices: new TimeSlices(),
     slots: new OperationSlots(),
     searches: new OperationSlots(searchLimits),

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { messageOf, StoreError } from './errors.ts';
+import { messageOf, ServerRunningError, StoreError } from './errors.ts';
 import { makePrivate } from './private-file.ts';
 import { openDatabase, type SqliteDatabase } from './sqlite/binding.ts';
 import { isBusy } from './sqlite/codes.ts';
@@ -23,7 +23,7 @@ export function lockDataDir(dataDir: string): () => Promise<void> {
     lock.exec('BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();
-    if (isBusy(error)) throw new StoreError(`another server is running on the data directory ${path.resolve(dataDir)}`, { cause: error });
+    if (isBusy(error)) throw new ServerRunningError(`another server is running on the data directory ${path.resolve(dataDir)}`, { cause: error });
     throw new StoreError(`can't lock the data directory ${path.resolve(dataDir)}: ${messageOf(error)}`, { cause: error });
   }
   const held = lock;

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import pg from 'pg';
-import { messageOf, StoreError } from './errors.ts';
+import { messageOf, ServerRunningError, StoreError } from './errors.ts';
 
 /** Advisory locks shared by servers on one database: the lock of the running server, and the lock that all its writing connections share. */
 const serverLock = 72707371;
@@ -137,7 +137,7 @@ export async function lockDatabase({ url, log, onLost }: DatabaseLockOptions): P
 async function takeLock(client: pg.Client): Promise<void> {
   const until = performance.now() + WAIT_MS;
   while (!await take(client, serverLock)) {
-    if (performance.now() >= until) throw new StoreError('another server is running on this database');
+    if (performance.now() >= until) throw new ServerRunningError('another server is running on this database');
     await setTimeout(RETRY_MS);
   }
 }

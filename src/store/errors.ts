@@ -6,6 +6,9 @@ export class StoreError extends Error {
   override readonly name = 'StoreError';
 }
 
+/** A server is running on the database. */
+export class ServerRunningError extends StoreError {}
+
 /** The database has not responded for too long. */
 export class DatabaseSilentError extends Error {
   override readonly name = 'DatabaseSilentError';

@@ -4,7 +4,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import type { Logger } from 'pino';
 import pg from 'pg';
 import { type DatabaseLock, lockDatabase } from './database-lock.ts';
-import { DatabaseSilentError, messageOf, StoreError } from './errors.ts';
+import { DatabaseSilentError, messageOf, ServerRunningError, StoreError } from './errors.ts';
 import { PrismaClient } from './generated/postgresql/client.ts';
 import { PostgresqlReader } from './hot/postgresql-reader.ts';
 import { searchMs } from './hot/reader.ts';
@@ -59,6 +59,7 @@ export async function openPostgresql(url: string, log: Logger, onLost: (error: E
   } catch (error) {
     await Promise.all([pool.end(), searchPool.end()]);
     await lock?.release();
+    if (error instanceof ServerRunningError) throw new ServerRunningError(`${where}: ${error.message}`, { cause: error });
     if (error instanceof StoreError) throw new StoreError(`${where}: ${error.message}`, { cause: error });
     throw new StoreError(`can't reach the database at ${where}: ${messageOf(error)}`, { cause: error });
   }

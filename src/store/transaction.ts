@@ -22,6 +22,8 @@ export interface WriteOptions<T> {
   readonly ended?: () => Promise<void>;
   /** The write shares its transaction with no others, because it reads what `committed` of earlier writes changes. */
   readonly alone?: boolean;
+  /** It may take minutes. It shares its transaction with no others. */
+  readonly long?: boolean;
   /** Nobody waits for it, so it may be queued while another write runs, even from inside that write. */
   readonly background?: boolean;
 }
@@ -43,6 +45,7 @@ interface Job {
   readonly alone: boolean;
   /** Its changes go into the log. */
   readonly followed: boolean;
+  readonly long: boolean;
   readonly run: (tx: Transaction) => Promise<void>;
   readonly entries: () => readonly NewAuditEntry[];
   readonly changes: () => readonly unknown[];
@@ -62,6 +65,9 @@ export interface WriteParts {
   readonly changeLog: ChangeLog | undefined;
   readonly follower: CommitFollower;
 }
+
+/** How long a long write may take, in ms. */
+const LONG_MS = 600_000;
 
 /** Maximum number of writes in a transaction: all of them wait for its commit. */
 const mostTogether = 16;
@@ -116,7 +122,7 @@ export function transactions({ db, claimed, savepoints, changeLog, follower }: W
         const stored = await record(tx, Array.from(jobs));
         await claimed();
         recorded = stored;
-      });
+      }, first.long ? { timeout: LONG_MS } : {});
     } catch (error) {
       if (!await wasCommitted(recorded)) {
         for (const job of jobs) await job.fail(error);
@@ -189,7 +195,7 @@ export function transactions({ db, claimed, savepoints, changeLog, follower }: W
 
 function jobOf<T>(
   run: (tx: Transaction) => Promise<T>,
-  { entries, changes, committed, ended, alone = false }: WriteOptions<T>,
+  { entries, changes, committed, ended, alone = false, long = false }: WriteOptions<T>,
   resolve: (result: T) => void,
   reject: (error: unknown) => void,
 ): Job {
@@ -203,7 +209,8 @@ function jobOf<T>(
     }
   };
   return {
-    alone,
+    alone: alone || long,
+    long,
     followed: changes !== undefined,
     async run(tx) {
       done = { result: await run(tx) };

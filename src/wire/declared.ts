@@ -24,6 +24,8 @@ export const declaredTunnel = z.object({
   localPath: text,
   stripPrefix: text,
   proxyProtocol: z.enum(['', 'V1', 'V2']),
+  /** The accounts of a proxy's visitors. Agents before 0.2 send none. */
+  accounts: z.array(z.object({ user: text, password: text })).max(1000).default([]),
   remark,
 });
 /** @see declaredTunnel */

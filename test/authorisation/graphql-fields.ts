@@ -37,6 +37,10 @@ const administrators = { least: 'administrator', notThere: 'NOT_FOUND' } as cons
 const account = { least: 'user', notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' } as const;
 const notByToken = (caller: CallerName) => caller === 'user token' || caller === 'other user' || caller === 'token without secrets' ? 'FORBIDDEN' : undefined;
 
+const noRecords = Object.fromEntries(
+  ['user', 'client', 'tunnel', 'host', 'platformDomain', 'globalSettings'].map((resource) => [resource, { added: 0, changed: 0, unchanged: 0 }]),
+);
+
 const queries: Readonly<Record<string, ExpectedField>> = {
   server: { least: 'client login', field: () => 'server { version bridgePort }', value: () => ({ version: '0.0.0', bridgePort: 8024 }) },
   nodes: { least: 'administrator', field: () => 'nodes { name version }', value: () => [] },
@@ -375,6 +379,12 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
     field: () => 'updateGlobalSettings(input: { serverUrl: "https://other.example.com" }) { serverUrl }',
     value: () => ({ serverUrl: 'https://other.example.com' }),
     does: () => effects.column('GlobalSettings', 1, { serverUrl: 'https://other.example.com' }),
+  },
+  stageImport: { least: 'administrator', field: () => 'stageImport(id: "a", part: "[]")', value: () => 0 },
+  runImport: {
+    least: 'administrator',
+    field: () => 'runImport(id: "a", merge: true)',
+    value: () => ({ counts: noRecords, counted: 0, problems: [], leftOut: [], notes: [], refusal: '', outcome: 'nothing' }),
   },
 };
 

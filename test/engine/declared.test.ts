@@ -114,7 +114,10 @@ test('what an agent of version 0.1 declares is read as it was meant', async () =
     const kind = message.type === 'withdraw' ? 'tunnel' : message.type;
     expect(agent.messages[at]).toEqual({ type: 'declared', kind, name: message.name, id: 1, port: 80, error: '' });
   }
-  expect(kept.entries).toEqual(recorded.filter(({ type }) => type !== 'withdraw').map(({ type, ...entry }) => ({ kind: type, ...entry })));
+  // A key that came later has its default.
+  const meant = recorded.filter(({ type }) => type !== 'withdraw').map(({ type, ...entry }) => ({ kind: type, ...entry }));
+  expect(kept.entries).toMatchObject(meant);
+  expect(kept.entries).toHaveLength(meant.length);
 });
 
 test('a declaration that cannot be read is answered with the field at fault, and its record stays; the log has one warning', async () => {

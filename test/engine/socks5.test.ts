@@ -59,6 +59,17 @@ describeWith('curl', 'curl through socks5', () => {
     expect(target.requests).toHaveLength(2);
   });
 
+  test('has to log in with one of the accounts of the proxy, which replace the login of the client', async () => {
+    const { server, port, id } = await startProxy({}, { accounts: [{ user: 'alice', password: 'hers' }, { user: 'bob', password: '' }] });
+    await server.engine.apply({ kind: 'client', client: LOGIN });
+    const target = await startHttpTarget();
+    const code = async (login: string) => (await curl(['-x', `socks5h://${login}127.0.0.1:${port}`, `http://127.0.0.1:${target.port}/`])).code;
+    expect(await code('alice:hers@')).toBe(0);
+    for (const login of ['alice:wrong@', 'me:w%C3%B6rd@', 'carol:hers@', '']) expect(await code(login)).toBe(97);
+    expect(server.engine.tunnelState(id)?.refusals).toEqual({ login: 4 });
+    expect(target.requests).toHaveLength(1);
+  });
+
   test('gets an error with the reason if a target cannot be reached', async () => {
     const { port } = await startProxy();
     const { code, stderr } = await curl(['-x', `socks5h://127.0.0.1:${port}`, `http://127.0.0.1:${await refusedPort()}/`]);

@@ -25,6 +25,32 @@ const totals = async ({ services }: TestSchema) =>
   );
 
 eachDialect('tunnels', (databases) => {
+  test('accounts of a proxy: names are shown, passwords are not, and an account without a password keeps it', async () => {
+    const api = await openTestSchema(databases);
+    const id = await newTunnel(api, { mode: 'SOCKS5', targets: [], accounts: [{ user: 'alice', password: 'hers' }, { user: 'bob', password: 'other' }] });
+    const change = (accounts: unknown) =>
+      api.record('mutation ($id: ID!, $input: UpdateTunnelInput!) { updateTunnel(id: $id, input: $input) { accountNames } }', { id, input: { accounts } });
+    const stored = () => api.engine.wantedTunnels.get(id)?.accounts;
+    expect(stored()).toEqual([{ user: 'alice', password: 'hers' }, { user: 'bob', password: 'other' }]);
+    expect(await change([{ user: 'bob' }, { user: 'carol', password: '' }])).toEqual({ accountNames: ['bob', 'carol'] });
+    expect(stored()).toEqual([{ user: 'bob', password: 'other' }, { user: 'carol', password: '' }]);
+    const audited = JSON.stringify(await api.services.store.db.auditEntry.findMany({ where: { resource: 'tunnel' } }));
+    expect(audited).toContain('accounts');
+    expect(audited).not.toMatch(/hers|"other/);
+    const refused: Array<[unknown, RegExp]> = [
+      [[{ user: 'dave' }], /accounts\.0\.password.*needs one/],
+      [[{ user: 'a:b', password: 'x' }], /colon/],
+      [[{ user: '', password: 'x' }], /empty/],
+      [[{ user: 'é'.repeat(128), password: 'x' }], /255 bytes/],
+      [[{ user: 'x', password: '1' }, { user: 'x', password: '2' }], /another account/],
+      [Array.from({ length: 1001 }, (_, n) => ({ user: `u${n}`, password: '' })), /more than 1000/],
+    ];
+    for (const [accounts, problem] of refused) await expect(change(accounts)).rejects.toThrow(problem);
+    expect(stored()).toHaveLength(2);
+    expect(await change(null)).toEqual({ accountNames: [] });
+    expect(stored()).toEqual([]);
+  });
+
   test('a new tunnel is started, on the port that was asked for or on one that is picked', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);
@@ -66,6 +92,7 @@ eachDialect('tunnels', (databases) => {
       localPath: '',
       stripPrefix: '',
       proxyProtocol: 'V2',
+      accounts: [],
     });
     for (const port of [null, undefined]) {
       expect(await api.record(create, { input: { clientId, mode: 'TCP', port } })).toMatchObject({ port: expect.any(Number) });

@@ -15,6 +15,7 @@ const models: Readonly<Record<keyof Db, true>> = {
   globalSettings: true,
   total: true,
   searchSegment: true,
+  importedRecord: true,
   auditEntry: true,
   loggedCommit: true,
   node: true,

@@ -119,6 +119,7 @@ async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): 
       bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } },
       hostPorts: { httpPort: 80, httpsPort: 443 },
       allowLocalProxy: settings.allowLocalProxy ?? false,
+      allowPorts: [],
       adminUsername: 'admin',
       publicUrl: '',
       api: { publicUrl: '', basePath: '', ownTls: undefined },

@@ -15,6 +15,7 @@ const tables = [
   'TrafficSample',
   'Node',
   'SharedFile',
+  'ImportedRecord',
   'Total',
 ];
 const deletions = tables.map((table) => `DELETE FROM "${table}"`);

@@ -53,6 +53,7 @@ export const schemaSettings: Services['settings'] = {
   bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } },
   hostPorts: { httpPort: 80, httpsPort: 443 },
   allowLocalProxy: false,
+  allowPorts: [],
   adminUsername: 'admin',
   publicUrl: '',
   api: { publicUrl: '', basePath: '', ownTls: undefined },

@@ -149,6 +149,7 @@ export function tunnelOf(tunnel: Partial<WantedTunnel>): WantedTunnel {
     localPath: '',
     stripPrefix: '',
     proxyProtocol: '',
+    accounts: [],
     ...tunnel,
   };
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { canonicalBindAddress } from '../../rules/bind-address.ts';
+import { accountFault, MAX_ACCOUNTS } from '../../rules/proxy-accounts.ts';
 import { parseTarget } from '../../rules/targets.ts';
 import type { DeclaredTunnel } from '../../wire/declared.ts';
 import { healthTable } from './health.ts';
@@ -28,6 +29,14 @@ const listening = {
 };
 
 const common = { remark };
+/** The accounts of a proxy's visitors: user name = "password". */
+const accounts = z.record(z.string(), z.string('must be a text'), 'must be a table: { user = "password" }').superRefine((table, context) => {
+  if (Object.keys(table).length > MAX_ACCOUNTS) context.addIssue({ code: 'custom', message: `must be at most ${MAX_ACCOUNTS}` });
+  for (const [user, password] of Object.entries(table)) {
+    const fault = accountFault({ user, password });
+    if (fault !== '') context.addIssue({ code: 'custom', path: [user], message: `cannot be used: ${fault}` });
+  }
+}).optional();
 /** Health checks use TCP, so a UDP target cannot be checked. */
 const checked = { health: healthTable.optional() };
 
@@ -42,8 +51,8 @@ export const tunnelTable = z.discriminatedUnion('type', [
     ...common,
   }),
   z.strictObject({ type: z.literal('udp'), ...listening, targets, ...common }),
-  z.strictObject({ type: z.literal('httpProxy'), ...listening, ...common }),
-  z.strictObject({ type: z.literal('socks5'), ...listening, ...common }),
+  z.strictObject({ type: z.literal('httpProxy'), ...listening, accounts, ...common }),
+  z.strictObject({ type: z.literal('socks5'), ...listening, accounts, ...common }),
   z.strictObject({ type: z.literal('file'), ...listening, local_path: localPath, strip_prefix: line.default(''), ...common }),
   z.strictObject({ type: z.literal('secret'), targets, password, ...checked, ...common }),
   z.strictObject({ type: z.literal('p2p'), targets, password, ...checked, ...common }),
@@ -67,6 +76,7 @@ export function tunnelOf(table: TunnelTable): DeclaredTunnel {
     password: 'password' in table ? table.password : '',
     localPath: 'local_path' in table ? table.local_path : '',
     stripPrefix: 'strip_prefix' in table ? table.strip_prefix : '',
+    accounts: 'accounts' in table ? Object.entries(table.accounts ?? {}).map(([user, password]) => ({ user, password })) : [],
     proxyProtocol: 'proxy_protocol' in table ? table.proxy_protocol ?? '' : '',
     remark: table.remark,
   };

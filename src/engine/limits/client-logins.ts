@@ -2,6 +2,9 @@ import type { Attempts } from '../../rules/attempts.ts';
 import { type Login, sameLogin } from '../../rules/login.ts';
 import type { WantedClient } from '../face.ts';
 
+/** Stands for an account that does not exist. */
+const nobody: Login = { user: '', password: '' };
+
 /** The logins that the proxies and hosts of clients ask for. */
 export class ClientLogins {
   readonly #clientOf: (id: number) => WantedClient | undefined;
@@ -21,11 +24,15 @@ export class ClientLogins {
     return basicUser && basicPassword ? { user: basicUser, password: basicPassword } : undefined;
   }
 
-  /** Whether a visitor is authorized. An address with too many wrong guesses is refused for a while. */
-  accept(clientId: number, given: Login, address: string): boolean {
-    const wanted = this.of(clientId);
+  /**
+   * Whether a visitor is authorized. An address with too many wrong guesses is refused for a while.
+   * @param accounts of a proxy: if there are any, only they count
+   */
+  accept(clientId: number, given: Login, address: string, accounts: readonly Login[] = []): boolean {
+    const wanted = accounts.length === 0 ? this.of(clientId) : accounts.find(({ user }) => user === given.user) ?? nobody;
     if (!wanted) return true;
     // The address is a part of the name: with a limit by client alone, an attacker could lock all visitors out.
-    return this.#attempts.guess('basic', address, `client ${clientId} from ${address}`, this.#now(), () => sameLogin(given, wanted)) === 'right';
+    return this.#attempts.guess('basic', address, `client ${clientId} from ${address}`, this.#now(), () => wanted !== nobody && sameLogin(given, wanted))
+      === 'right';
   }
 }

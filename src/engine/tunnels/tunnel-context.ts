@@ -54,13 +54,14 @@ export class TunnelContext {
     this.environment.refused(this.#wanted().clientId, cause);
   }
 
-  /** Whether the client's proxies ask for user name and password. */
+  /** Whether the proxy asks for user name and password: those of one of its accounts, or else the client's. */
   asksForLogin(): boolean {
-    return this.environment.logins.of(this.#wanted().clientId) !== undefined;
+    return this.#wanted().accounts.length > 0 || this.environment.logins.of(this.#wanted().clientId) !== undefined;
   }
 
-  /** Whether a visitor's user name and password are the client's. Wrong ones delay the visitor's address. */
+  /** Whether a visitor's user name and password are right. Wrong ones delay the visitor's address. */
   acceptsLogin(given: Login, address: string): boolean {
-    return this.environment.logins.accept(this.#wanted().clientId, given, address);
+    const { clientId, accounts } = this.#wanted();
+    return this.environment.logins.accept(clientId, given, address, accounts);
   }
 }

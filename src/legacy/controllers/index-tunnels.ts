@@ -54,7 +54,7 @@ const settable = {
   ),
 };
 
-function tunnelInput(values: Values<typeof settable>): Complete<UpdateTunnelInput> {
+function tunnelInput(values: Values<typeof settable>): Complete<UpdateTunnelInput, 'accounts'> {
   return inputOf(settable, values);
 }
 

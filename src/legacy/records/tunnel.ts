@@ -7,10 +7,11 @@ const modes: Record<TunnelMode, string> = { TCP: 'tcp', UDP: 'udp', HTTP_PROXY: 
 const protoVersions: Record<ProxyProtocol, string> = { OFF: '', V1: 'V1', V2: 'V2' };
 
 /**
- * Builds a tunnel record (contract 1.3) with its client, without secrets. Password is shown, because visitors need it. Ports,
- * TargetAddr and MultiAccount belong to features that this server doesn't have, and keep their zero values.
+ * Builds a tunnel record (contract 1.3) with its client, without secrets. Password is shown, because visitors need it. MultiAccount has the
+ * user names of a proxy's accounts, with "" for their passwords (D16). Ports and TargetAddr belong to features that this server doesn't have, and keep their
+ * zero values.
  */
-export function tunnelRecord(tunnel: ReadsBack<TunnelFieldsFragment, UpdateTunnelInput, 'clientId'>): Shaped<'Tunnel'> {
+export function tunnelRecord(tunnel: ReadsBack<TunnelFieldsFragment, UpdateTunnelInput, 'clientId' | 'accounts'>): Shaped<'Tunnel'> {
   return {
     Id: Number(tunnel.id),
     Port: tunnel.port ?? 0,
@@ -29,7 +30,7 @@ export function tunnelRecord(tunnel: ReadsBack<TunnelFieldsFragment, UpdateTunne
     StripPre: tunnel.stripPrefix ?? '',
     ProtoVersion: protoVersions[tunnel.proxyProtocol],
     Target: { TargetStr: tunnel.targets.join('\n'), TargetArr: tunnel.targets, LocalProxy: tunnel.localProxy },
-    MultiAccount: null,
+    MultiAccount: tunnel.accountNames.length === 0 ? null : { AccountMap: Object.fromEntries(tunnel.accountNames.map((user) => [user, ''])) },
     ...healthKeys(tunnel.runtime.health),
   };
 }

@@ -5,7 +5,8 @@ import type { Store } from '../../store/store.ts';
 import type { ClientWithOwner } from '../writes/changes.ts';
 import type { Services } from '../services.ts';
 import { mayLogIn, mayServe } from './active.ts';
-import { verifyPassword } from './password.ts';
+import { isFastHash } from './fast-hash.ts';
+import { hashPassword, verifyPassword } from './password.ts';
 
 /** The settings that the login uses. */
 export interface LoginSettings {
@@ -35,7 +36,8 @@ export function isAdministrator({ adminUsername, adminPassword }: LoginSettings,
  * @returns undefined if name or password is wrong
  */
 export async function identify(services: Services, settings: LoginSettings, username: string, password: string): Promise<Identity | undefined> {
-  const { store: { db }, now } = services;
+  const { store, now } = services;
+  const { db } = store;
   const administrator = isAdministrator(settings, username, password);
   // PostgreSQL does not accept this character.
   const name = username.includes('\0') ? '' : username;
@@ -43,10 +45,28 @@ export async function identify(services: Services, settings: LoginSettings, user
   const userKnows = await verifyPassword(password, user?.passwordHash);
   const client = await webClient(services, name, password);
   if (administrator) return { kind: 'admin' };
-  if (user !== null && userKnows && mayLogIn(user, now())) return { kind: 'user', userId: user.id };
-  if (client !== undefined) return { kind: 'client', clientId: client.id, by: 'web' };
+  if (user !== null && userKnows && mayLogIn(user, now())) {
+    await replaceFastHash(store, 'user', user.id, user.passwordHash, password);
+    return { kind: 'user', userId: user.id };
+  }
+  if (client !== undefined) {
+    await replaceFastHash(store, 'client', client.id, client.webPasswordHash, password);
+    return { kind: 'client', clientId: client.id, by: 'web' };
+  }
   if (settings.allowVkeyLogin && name === 'user' && !password.includes('\0')) return vkeyClient(services, password);
   return undefined;
+}
+
+/** The first login with an imported password replaces its hash (fast-hash.ts) with one that is expensive to guess. */
+async function replaceFastHash(store: Store, kind: 'user' | 'client', id: number, present: string, password: string): Promise<void> {
+  if (!isFastHash(present)) return;
+  const hashed = await hashPassword(password);
+  // Unless the password has been changed in the meantime.
+  await store.transaction((tx) =>
+    kind === 'user'
+      ? tx.user.updateMany({ where: { id, passwordHash: present }, data: { passwordHash: hashed } })
+      : tx.client.updateMany({ where: { id, webPasswordHash: present }, data: { webPasswordHash: hashed } })
+  );
 }
 
 /** The first usable client with this web login. A failed login verifies equally many passwords for every name. */

@@ -1,4 +1,5 @@
 import argon2 from '@node-rs/argon2';
+import { isFastHash, verifyFastHash } from './fast-hash.ts';
 import { AditError } from '../errors.ts';
 import { lineLength, textOf } from '../values/input.ts';
 
@@ -14,13 +15,14 @@ export function hashPassword(password: string): Promise<string> {
 let nobodys: Promise<string> | undefined;
 
 /**
- * Whether a password matches a hash. Without a hash it takes the same time and returns false, so that the time does not reveal
+ * Whether a password matches a hash, also one of an import. Without a hash it takes the same time and returns false, so that the time does not reveal
  * whether an account exists.
  */
 export async function verifyPassword(password: string, passwordHash: string | undefined): Promise<boolean> {
   const known = passwordHash !== undefined && passwordHash.startsWith('$argon2');
+  const imported = passwordHash !== undefined && isFastHash(passwordHash) && verifyFastHash(password, passwordHash);
   const right = await argon2.verify(known ? passwordHash : await (nobodys ??= argon2.hash(`${Math.random()}`)), password);
-  return known && right;
+  return imported || (known && right);
 }
 
 /**

@@ -95,6 +95,8 @@ function maskedChange(change: Change): { readonly before: Masked | null; readonl
       return pair(lockout, before, after);
     case 'failedAttempt':
       return pair(failedAttempt, before, after);
+    case 'import':
+      return { before: null, after: { ...change.after } };
     case 'globalSettings':
       return {
         before: 'before' in change ? globalState(change.before) : null,

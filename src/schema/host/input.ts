@@ -86,6 +86,8 @@ export function hostValues(problems: Problems, input: typeof UpdateHostInput.$in
   );
 }
 
+/** What the checks use of the context. */
+type InputContext = Pick<Context, 'caller' | 'settings'>;
 type NameColumn = 'host' | 'platformDomainId' | 'platformPrefix';
 type CertificateColumn = 'certFilePath' | 'keyFilePath';
 
@@ -94,7 +96,7 @@ type CertificateColumn = 'certFilePath' | 'keyFilePath';
  * the certificate.
  * @param problems collects errors
  */
-export function hostColumns(problems: Problems, context: Context, input: HostValues) {
+export function hostColumns(problems: Problems, context: InputContext, input: HostValues) {
   return problems.columns(
     {
       remark: () => textOf('remark', input.remark),
@@ -112,7 +114,7 @@ export function hostColumns(problems: Problems, context: Context, input: HostVal
 }
 
 /** The given parts of a custom host's certificate. @param problems collects errors */
-export function certificateColumns(problems: Problems, context: Context, input: HostValues) {
+export function certificateColumns(problems: Problems, context: InputContext, input: HostValues) {
   return problems.columns(
     {
       certFilePath: () => pemOrPath(context, 'certificate', input.certificate),
@@ -134,7 +136,7 @@ function locationOf(value: string | null | undefined): string | undefined {
  * others could find out which files exist (contract section 7).
  * @throws {AditError} INVALID_INPUT
  */
-function pemOrPath(context: Context, field: string, value: string | null | undefined): string | undefined {
+function pemOrPath(context: InputContext, field: string, value: string | null | undefined): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (isPem(value)) return textOf(field, value, pemLength);
   const path = textOf(field, value.trim(), pathLength);

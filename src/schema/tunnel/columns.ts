@@ -15,6 +15,7 @@ export const columnsOfTunnel = {
   localPath: { audit: 'value', shown: 'localPath', input: 'localPath', copied: true, declared: true },
   stripPrefix: { audit: 'value', shown: 'stripPrefix', input: 'stripPrefix', copied: true, declared: true },
   proxyProtocol: { audit: 'value', shown: 'proxyProtocol', input: 'proxyProtocol', copied: true, declared: true },
+  accounts: { audit: 'secret', shown: 'accountNames', input: 'accounts', copied: true, declared: true },
   enabled: { audit: 'value', shown: 'enabled', input: null, copied: false, declared: false },
   createdAt: { audit: 'none', shown: 'createdAt', input: null, copied: false, declared: false },
   inletBytes: { audit: 'none', shown: 'runtime', input: null, copied: false, declared: false },

@@ -1,4 +1,5 @@
 import { canonicalBindAddress } from '../../rules/bind-address.ts';
+import { accountFault, joinAccounts, MAX_ACCOUNTS, splitAccounts } from '../../rules/proxy-accounts.ts';
 import { builder, type InputFields } from '../builder.ts';
 import type { SchemaSettings } from '../services.ts';
 import { invalidInput } from '../errors.ts';
@@ -9,6 +10,15 @@ import { idOf } from '../values/ids.ts';
 import { givenOr, neverNull, textOrNone } from '../values/empty.ts';
 import type { InputColumns, InputFieldsOf } from '../values/columns.ts';
 import type { columnsOfTunnel } from './columns.ts';
+
+/** An account of a proxy in the input. */
+const ProxyAccountInput = builder.inputType('ProxyAccountInput', {
+  description: 'A user name and password with which visitors of a proxy log in.',
+  fields: (t) => ({
+    user: t.string({ required: true, description: 'The user name: at most 255 bytes, without a colon.' }),
+    password: t.string({ description: 'The password: at most 255 bytes; null = the account keeps its password.' }),
+  }),
+});
 
 /** The fields that both inputs of a tunnel share. */
 const tunnelFields = (t: InputFields) => ({
@@ -24,6 +34,11 @@ const tunnelFields = (t: InputFields) => ({
   proxyProtocol: t.field({
     type: ProxyProtocol,
     description: "The PROXY protocol header that carries the visitor's address to the target. TCP and SECRET only.",
+  }),
+  accounts: t.field({
+    type: [ProxyAccountInput],
+    description:
+      "The accounts that visitors of the proxy log in with, instead of the client's user name and password; null = none. HTTP_PROXY and SOCKS5 only.",
   }),
 });
 
@@ -72,13 +87,14 @@ export function tunnelValues(problems: Problems, input: typeof UpdateTunnelInput
       localPath: () => textOrNone('localPath', input.localPath),
       stripPrefix: () => textOrNone('stripPrefix', input.stripPrefix),
       proxyProtocol: () => neverNull('proxyProtocol', input.proxyProtocol),
+      accounts: () => givenOr(input.accounts, []),
     } satisfies Record<InputFieldsOf<typeof columnsOfTunnel> | keyof typeof UpdateTunnelInput.$inferInput, unknown>,
   );
 }
 
 /**
- * The columns of an input that can be checked without other rows; undefined = not given. They don't include the client, the mode and
- * the port.
+ * The columns of an input that can be checked without other rows; undefined = not given. They don't include the client, the mode,
+ * the port and the accounts.
  * @param problems collects errors
  */
 export function tunnelColumns(problems: Problems, input: TunnelValues, settings: SchemaSettings) {
@@ -93,8 +109,32 @@ export function tunnelColumns(problems: Problems, input: TunnelValues, settings:
       localPath: () => textOf('localPath', input.localPath, pathLength),
       stripPrefix: () => textOf('stripPrefix', input.stripPrefix),
       proxyProtocol: () => input.proxyProtocol ?? undefined,
-    } satisfies Record<Exclude<InputColumns<typeof columnsOfTunnel>, 'clientId' | 'mode' | 'port'>, unknown>,
+    } satisfies Record<Exclude<InputColumns<typeof columnsOfTunnel>, 'clientId' | 'mode' | 'port' | 'accounts'>, unknown>,
   );
+}
+
+/** Maximum length of all accounts of a proxy in their stored form, in characters. */
+const accountsLength = 64 * 1024;
+
+/**
+ * The accounts of a proxy in their stored form; undefined = not given.
+ * @param before the stored accounts, from which an account without a password keeps it
+ * @throws {AditError} INVALID_INPUT
+ */
+export function accountsOf(given: TunnelValues['accounts'], before = ''): string | undefined {
+  if (given === undefined) return undefined;
+  if (given.length > MAX_ACCOUNTS) throw invalidInput('accounts', `more than ${MAX_ACCOUNTS} accounts`, { most: MAX_ACCOUNTS });
+  const present = new Map(splitAccounts(before).map(({ user, password }) => [user, password]));
+  const seen = new Set<string>();
+  const accounts = given.map(({ user, password }, index) => {
+    const account = { user, password: password ?? present.get(user) };
+    if (account.password === undefined) throw invalidInput(`accounts.${index}.password`, 'missing: a new account needs one');
+    const fault = seen.has(user) ? 'there is another account with this name' : accountFault({ user, password: account.password });
+    if (fault !== '') throw invalidInput(`accounts.${index}`, fault);
+    seen.add(user);
+    return { user, password: account.password };
+  });
+  return textOf('accounts', joinAccounts(accounts), accountsLength);
 }
 
 function bindAddressOf(value: string | null | undefined): string | undefined {

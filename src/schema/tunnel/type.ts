@@ -1,4 +1,5 @@
 import { publicAddress } from '../../rules/public-address.ts';
+import { splitAccounts } from '../../rules/proxy-accounts.ts';
 import { targetLines } from '../../rules/targets.ts';
 import { proxyProtocols, tunnelModes } from '../../rules/tunnel-mode.ts';
 import type { Tunnel as TunnelRow } from '../../store/generated/sqlite/client.ts';
@@ -63,6 +64,11 @@ export const Tunnel = builder.prismaObject('Tunnel', {
         type: ProxyProtocol,
         description: "The PROXY protocol header that carries the visitor's address to the target.",
         resolve: (row) => stored(proxyProtocols, row.proxyProtocol),
+      }),
+      accountNames: t.stringList({
+        description:
+          'The user names of the accounts that visitors of the proxy log in with (HTTP_PROXY, SOCKS5). Empty = the user name and password of the client apply.',
+        resolve: (row) => splitAccounts(row.accounts).map(({ user }) => user),
       }),
       enabled: t.exposeBoolean('enabled', { description: 'Whether the tunnel is started. `runtime` contains whether it runs.' }),
       noStore: t.exposeBoolean('noStore', {

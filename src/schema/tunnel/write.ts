@@ -8,7 +8,7 @@ import { Problems } from '../values/problems.ts';
 import { checkSlot, clientWithRoom } from '../client/quota-rules.ts';
 import { columnsHaving } from '../values/columns.ts';
 import { columnsOfTunnel } from './columns.ts';
-import { tunnelColumns, type TunnelValues } from './input.ts';
+import { accountsOf, tunnelColumns, type TunnelValues } from './input.ts';
 import { sameListener, writeWithPort, checkMode, keyOf, withUniqueKey } from './rules.ts';
 
 /** A tunnel to be created. */
@@ -28,8 +28,9 @@ export async function createTunnel(context: Context, problems: Problems, input: 
     const { serverIp = '', password: given = '', ...columns } = tunnelColumns(problems, input, context.settings);
     const wanted = { mode: mode ?? '', password: given };
     const password = problems.check(() => keyOf(wanted)) ?? '';
+    const accounts = problems.check(() => accountsOf(input.accounts));
     const made = {
-      columns: { ...columns, mode: wanted.mode, serverIp, password, clientId: clientId ?? 0, noStore },
+      columns: { ...columns, accounts, mode: wanted.mode, serverIp, password, clientId: clientId ?? 0, noStore },
       port: port ?? 0,
       known: password === given ? undefined : { mode: wanted.mode, password },
     };
@@ -58,12 +59,13 @@ export async function updateTunnel(context: Context, problems: Problems, id: num
       if (before.noStore && !noStore) throw new AditError('AGENTS_OWN', { resource: 'tunnel' });
       const wanted = nextTunnel(before, input, columns);
       const next = { ...wanted, password: problems.check(() => keyOf(wanted)) ?? '' };
+      const accounts = problems.check(() => accountsOf(input.accounts, before.accounts));
       if (next.mode !== before.mode) problems.check(() => checkMode(context, next.mode), 'mode');
       const to = next.clientId === before.clientId ? undefined : await problems.later(() => usableClient(context, tx, next.clientId), 'clientId');
       const lease = input.port === 0 || !sameListener(before, next) ? await problems.later(() => leasePort({ ...next, replaces: id }), 'port') : undefined;
       if (to !== undefined) problems.check(() => checkSlot(to, from.userId), 'clientId');
       problems.end();
-      const data = { ...columns, ...next, port: lease?.port ?? next.port };
+      const data = { ...columns, ...next, accounts, port: lease?.port ?? next.port };
       const after = problems.required(
         await problems.later(() => withUniqueKey(context, to ?? from, next, before, () => tx.tunnel.update({ where: { id }, data })), 'password'),
       );

@@ -32,6 +32,11 @@ export class CatchUp implements CommitListener {
   async apply(commits: readonly LoggedCommit[]): Promise<void> {
     const { store: { db }, changes, unapplied, live } = this.#parts;
     const logged = commits.flatMap((commit) => parseLogged(commit.changes));
+    if (logged.some(({ resource }) => resource === 'import')) {
+      await this.reload();
+      if (live.hasAuditors) { for (const entry of await entriesOf(db, commits)) live.audited(entry); }
+      return;
+    }
     const followed = await loadLogged(db, logged);
     for (const [index, change] of followed.entries()) {
       try {

@@ -1,6 +1,7 @@
 import type { ConnectionState, CountedBytes, PortLease } from '../../engine/face.ts';
 import type { Credential, Lockout } from '../../rules/attempts.ts';
 import type { Caller, Credentials } from '../../rules/caller.ts';
+import type { ImportReport } from '../import/report.ts';
 import type { ApiToken, Client, Enrolment, GlobalSettings, Host, PlatformDomain, Session, Tunnel, User } from '../../store/generated/sqlite/client.ts';
 
 /** A client with its owner, whose state and expiry also apply. */
@@ -14,6 +15,28 @@ export interface FailedAttempt {
   readonly credential: Credential;
   /** The name in the guess; blank = an agent, which sends no name. */
   readonly name: string;
+}
+
+/** An import, as the audit log shows it. */
+export interface ImportSummary {
+  /** Its time. */
+  readonly id: string;
+  readonly counts: ImportReport['counts'];
+  /** Records of which only the counters have changed. */
+  readonly counted: number;
+  /** Records with problems that were skipped. */
+  readonly skipped: number;
+  readonly leftOut: number;
+}
+
+/** The rows that the engine has to apply after an import, by their ids. */
+export interface ImportedRows {
+  readonly clients: readonly number[];
+  readonly tunnels: readonly number[];
+  readonly hosts: readonly number[];
+  /** Bytes that were added to the counters of records: for new ones, all bytes of the row. */
+  readonly counted: ReadonlyArray<{ readonly resource: 'client' | 'tunnel' | 'host'; readonly id: number } & CountedBytes>;
+  readonly globalSettings: boolean;
 }
 
 /** The part of a session that changes contain. */
@@ -52,6 +75,8 @@ export type Change =
     | { readonly resource: 'lockout' } & Action<Lockout>
     /** A visitor's connection, closed by a caller. */
     | { readonly resource: 'connection'; readonly action: 'delete'; readonly before: ConnectionState }
+    /** Many records at once, from another server. `rows`: what the engine has to apply. */
+    | { readonly resource: 'import'; readonly action: 'create'; readonly after: ImportSummary; readonly rows: ImportedRows }
     | { readonly resource: 'failedAttempt'; readonly action: 'create'; readonly after: FailedAttempt }
   );
 

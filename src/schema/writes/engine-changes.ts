@@ -3,6 +3,7 @@ import { effectiveExpiry } from '../../rules/expiry.ts';
 import { hostOfUrl } from '../../rules/host-name.ts';
 import { splitIpList } from '../../rules/ip-list.ts';
 import { ruleSchemes } from '../../rules/host-route.ts';
+import { splitAccounts } from '../../rules/proxy-accounts.ts';
 import { dialTargets, targetLines } from '../../rules/targets.ts';
 import { proxyProtocols } from '../../rules/tunnel-mode.ts';
 import type { Host, Tunnel } from '../../store/generated/sqlite/client.ts';
@@ -50,6 +51,7 @@ export function wantedTunnel(row: Omit<Tunnel, keyof CountedBytes>): WantedTunne
     stripPrefix,
     targets: dialTargets(row.target),
     proxyProtocol: stored(proxyProtocols, row.proxyProtocol),
+    accounts: splitAccounts(row.accounts),
   };
 }
 

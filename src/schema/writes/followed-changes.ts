@@ -44,6 +44,11 @@ export class Changes {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Whether there is any listener. */
+  get hasListeners(): boolean {
+    return this.#listeners.size > 0;
+  }
+
   /**
    * Calls all listeners and waits for them. A listener that fails doesn't affect the others.
    * @throws the error of the first listener that failed
@@ -70,6 +75,8 @@ export function followedOf(change: Change): FollowedChange | undefined {
     case 'session':
       return { resource: 'access' };
     case 'enrolment':
+    // Writes publishes each of its records.
+    case 'import':
     case 'connection':
     case 'lockout':
     case 'failedAttempt':

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Reading } from '../../store/reading.ts';
-import type { Change } from './changes.ts';
+import type { Change, ImportedRows } from './changes.ts';
 import { type FollowedChange, followedRecord } from './followed-changes.ts';
 
 const scope = z.object({ id: z.number(), userId: z.number().nullable() });
@@ -12,6 +12,8 @@ const loggedChange = z.union([
   /** `ids`: the clients of a deleted user, which no longer refer to it. */
   z.object({ resource: z.literal('user'), id: z.number(), ids: z.array(z.number()).optional() }),
   z.object({ resource: z.enum(['globalSettings', 'access']) }),
+  /** Many records: everything must be loaded. */
+  z.object({ resource: z.literal('import') }),
 ]);
 const loggedChanges = z.string().transform((text): unknown => JSON.parse(text)).pipe(z.array(loggedChange.catch({ resource: 'access' })));
 
@@ -38,6 +40,8 @@ export function loggedOf(change: Change): LoggedChange {
     }
     case 'globalSettings':
       return { resource: 'globalSettings' };
+    case 'import':
+      return { resource: 'import' };
     case 'apiToken':
     case 'enrolment':
     case 'session':
@@ -46,6 +50,15 @@ export function loggedOf(change: Change): LoggedChange {
     case 'failedAttempt':
       return { resource: 'access' };
   }
+}
+
+/** The changes of an import, one record at a time: clients first, since tunnels and hosts belong to them. */
+export function* loggedOfImport({ clients, tunnels, hosts, counted, globalSettings }: ImportedRows): Generator<LoggedChange> {
+  if (globalSettings) yield { resource: 'globalSettings' };
+  for (const [resource, ids] of [['client', clients], ['tunnel', tunnels], ['host', hosts]] as const) for (const id of ids) yield { resource, id };
+  // A reset subtracts bytes.
+  for (const { resource, id, inletBytes, exportBytes } of counted) yield { resource, id, reset: { inletBytes: -inletBytes, exportBytes: -exportBytes } };
+  yield { resource: 'access' };
 }
 
 /** Loads the current rows of changes in the log, with one statement for each table. @returns the changes in the same order */
@@ -79,6 +92,7 @@ export async function loadLogged(db: Reading, changes: readonly LoggedChange[]):
       case 'globalSettings':
         return { resource: 'globalSettings', row: settings };
       case 'access':
+      case 'import':
         return { resource: 'access' };
     }
   });

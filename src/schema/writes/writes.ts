@@ -1,10 +1,11 @@
+import { setImmediate } from 'node:timers/promises';
 import type { AuditEntry } from '../../store/generated/sqlite/client.ts';
 import type { Store } from '../../store/store.ts';
 import type { Transaction, WriteOptions } from '../../store/transaction.ts';
 import { auditEntry } from '../audit/rules.ts';
-import type { Author, Change, MadeChange } from './changes.ts';
+import type { Author, Change, ImportedRows, MadeChange } from './changes.ts';
 import { type Changes, followedOf } from './followed-changes.ts';
-import { loggedOf } from './logged-changes.ts';
+import { loadLogged, loggedOf, loggedOfImport } from './logged-changes.ts';
 import type { UnappliedChanges } from './unapplied-changes.ts';
 
 /**
@@ -12,6 +13,9 @@ import type { UnappliedChanges } from './unapplied-changes.ts';
  * It must not write in any other way or wait for the network, since no other write can run meanwhile.
  */
 export type Work<T> = (tx: Transaction, changed: (change: MadeChange) => void) => Promise<T>;
+
+/** Records of an import that are published before other work gets its turn. */
+const slice = 50;
 
 /** The dependencies of the path of writes. */
 export interface WriteParts {
@@ -40,7 +44,7 @@ export class Writes {
    * are published in order. Resolves when the engine has applied them.
    * @throws the error of `work`, with nothing stored; or the error of a listener, with everything stored: then the change is applied again later
    */
-  async run<T>(author: Author, work: Work<T>, options?: Pick<WriteOptions<T>, 'alone' | 'background' | 'ended'>): Promise<T> {
+  async run<T>(author: Author, work: Work<T>, options?: Pick<WriteOptions<T>, 'alone' | 'long' | 'background' | 'ended'>): Promise<T> {
     const { store, now } = this.#parts;
     const { result } = await store.transaction(async (tx) => {
       const made: Change[] = [];
@@ -61,6 +65,10 @@ export class Writes {
     for (const entry of entries) this.#parts.audited(entry);
     const failures: unknown[] = [];
     for (const change of made) {
+      if (change.resource === 'import') {
+        await this.#publishImport(change.rows);
+        continue;
+      }
       const followed = followedOf(change);
       if (followed === undefined) continue;
       try {
@@ -71,5 +79,24 @@ export class Writes {
       }
     }
     if (failures.length > 0) throw failures[0];
+  }
+
+  /** Publishes the records of an import with their current rows. A record that fails is applied again later; it does not fail the import, which is stored. */
+  async #publishImport(rows: ImportedRows): Promise<void> {
+    const { store, changes, unapplied } = this.#parts;
+    // The command imports without an engine.
+    if (!changes.hasListeners) return;
+    const logged = [...loggedOfImport(rows)];
+    for (let start = 0; start < logged.length; start += slice) {
+      const part = logged.slice(start, start + slice);
+      for (const [index, change] of (await loadLogged(store.db, part)).entries()) {
+        try {
+          await changes.publish(change);
+        } catch (error) {
+          unapplied.add(part[index] ?? { resource: 'access' }, error);
+        }
+      }
+      await setImmediate();
+    }
   }
 }

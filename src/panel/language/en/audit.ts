@@ -22,6 +22,7 @@ export const audit = {
     FAILED_ATTEMPT: 'Failed attempt',
     LOCKOUT: 'Lockout',
     CONNECTION: 'Connection',
+    IMPORT: 'Import',
   },
   actions: { CREATE: 'created', UPDATE: 'changed', DELETE: 'deleted' },
   callers: { ADMINISTRATOR: 'Administrator', USER: 'User', CLIENT: 'Client', ANONYMOUS: 'Unknown', SERVER: 'The server' },

@@ -25,6 +25,7 @@ export const audit: Messages['audit'] = {
     FAILED_ATTEMPT: '失败的尝试',
     LOCKOUT: '锁定',
     CONNECTION: '连接',
+    IMPORT: '导入',
   },
   actions: { CREATE: '已创建', UPDATE: '已更改', DELETE: '已删除' },
   callers: { ADMINISTRATOR: '管理员', USER: '用户', CLIENT: '客户端', ANONYMOUS: '未知', SERVER: '服务器' },

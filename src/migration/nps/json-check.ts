@@ -1,0 +1,40 @@
+/** What JSON.parse silently accepts, but must not be imported. */
+export interface JsonFault {
+  /** The path of the key, such as `Flow.InletFlow`. */
+  readonly field: string;
+  readonly text: string;
+}
+
+/**
+ * Finds duplicate keys, of which JSON.parse keeps the last, and integers above 2^53, which it rounds.
+ * @param text valid JSON
+ */
+export function jsonFaults(text: string): JsonFault[] {
+  const faults: JsonFault[] = [];
+  const stack: Array<{ readonly keys: Set<string> | undefined; readonly path: string }> = [];
+  let path = '';
+  const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[{}[\]]/g;
+  for (let found = token.exec(text); found !== null; found = token.exec(text)) {
+    const [part] = found;
+    const top = stack.at(-1);
+    if (part === '{' || part === '[') stack.push({ keys: part === '{' ? new Set() : undefined, path });
+    else if (part === '}' || part === ']') path = stack.pop()?.path ?? '';
+    else if (part.startsWith('"')) {
+      if (top?.keys === undefined || !isKey(text, token.lastIndex)) continue;
+      const key = String(JSON.parse(part));
+      path = top.path === '' ? key : `${top.path}.${key}`;
+      if (top.keys.has(key)) faults.push({ field: path, text: 'the key occurs twice' });
+      top.keys.add(key);
+    } else if (/^-?\d+$/.test(part) && !Number.isSafeInteger(Number(part))) {
+      faults.push({ field: path, text: `${part.slice(0, 40)} is beyond 2^53, and cannot be read exactly` });
+    }
+  }
+  return faults;
+}
+
+/** Whether the text that ends here is a key. */
+function isKey(text: string, end: number): boolean {
+  let at = end;
+  while (text[at] === ' ' || text[at] === '\n' || text[at] === '\r' || text[at] === '\t') at++;
+  return text[at] === ':';
+}

@@ -1,0 +1,131 @@
+import { fileKey, infoOf, settingsSchema, type SettingName } from '../../settings/settings.ts';
+import { type ConfProblem, type NpsConf, parseConf } from './conf.ts';
+
+/** What becomes of a key of nps.conf. */
+type Row =
+  /** It becomes a setting. `value`: the value in the form of that setting; undefined = the default is kept. */
+  | { readonly to: SettingName; readonly value?: (text: string, conf: NpsConf) => string | undefined }
+  /** It needs no setting. */
+  | { readonly unneeded: string }
+  /** It has no equivalent. */
+  | { readonly instead: string };
+
+const logLevels = ['fatal', 'fatal', 'fatal', 'error', 'warn', 'info', 'info', 'debug'];
+const weak: ReadonlySet<string> = new Set(['123', '213', 'CHANGE_ME', 'CHANGE_ME_16CHAR', '1234567812345678']);
+const limits = 'limits always apply; `adit import nps` reads this key, and imports limits that did not apply as unlimited';
+const tls = 'put a reverse proxy with a certificate in front of the API (docs/reverse-proxy.md)';
+
+/** Every key of nps.conf that the lineages know. */
+const rows: Readonly<Record<string, Row>> = {
+  bridge_ip: { to: 'bridgeHost' },
+  bridge_port: { to: 'bridgePort' },
+  bridge_type: { unneeded: 'agents connect over TCP, or over TLS to bridge_tls_port; there is no KCP' },
+  tls_enable: { unneeded: 'agents can always use TLS, on bridge_tls_port' },
+  tls_bridge_port: { to: 'bridgeTlsPort' },
+  http_proxy_ip: { to: 'vhostHost' },
+  http_proxy_port: { to: 'vhostHttpPort' },
+  https_proxy_port: { to: 'vhostHttpsPort' },
+  https_just_proxy: { unneeded: 'TLS of a host without a certificate is always passed through' },
+  https_default_cert_file: { instead: 'give each host its certificate, or set acme = true' },
+  https_default_key_file: { instead: 'give each host its certificate, or set acme = true' },
+  web_ip: { to: 'httpHost' },
+  web_port: { to: 'httpPort' },
+  web_host: { to: 'publicUrl', value: (host, conf) => `${conf.isOn('web_open_ssl') ? 'https' : 'http'}://${host}` },
+  web_base_url: { to: 'basePath', value: (path) => path.replace(/\/+$/, '') },
+  web_open_ssl: { instead: tls },
+  web_cert_file: { instead: tls },
+  web_key_file: { instead: tls },
+  web_username: { to: 'adminUsername' },
+  web_password: { to: 'adminPassword', value: (password) => weak.has(password) ? undefined : password },
+  auth_key: { to: 'authKey', value: (key) => weak.has(key) ? undefined : key },
+  auth_crypt_key: { to: 'authCryptKey', value: (key) => weak.has(key) ? undefined : key },
+  public_vkey: { instead: 'create a client with config_conn_allow for each agent, and give the agent its key' },
+  allow_ports: { to: 'allowPorts' },
+  allow_user_login: { unneeded: 'users and web logins of clients can always log in; disable the account to prevent it' },
+  allow_user_register: { instead: 'an administrator creates accounts' },
+  allow_user_change_username: { instead: 'an administrator changes user names' },
+  allow_flow_limit: { unneeded: limits },
+  allow_rate_limit: { unneeded: limits },
+  allow_tunnel_num_limit: { unneeded: limits },
+  allow_connection_num_limit: { unneeded: limits },
+  allow_local_proxy: { to: 'allowLocalProxy', value: (_text, conf) => String(conf.isOn('allow_local_proxy')) },
+  allow_multi_ip: { unneeded: 'server_ip always applies' },
+  flow_store_interval: { unneeded: 'counters are always stored, every five seconds' },
+  p2p_ip: { unneeded: 'agents and visitors use the address at which they reach the server' },
+  p2p_port: { to: 'p2pPort' },
+  ip_limit: { instead: 'give clients an allowlist with a password (ipwhite, ipwhitepass)' },
+  disconnect_timeout: { unneeded: 'a lost connection is noticed after 12 seconds' },
+  http_add_origin_header: { unneeded: 'X-Forwarded-For and X-Real-IP are always set' },
+  http_cache: { instead: 'put a cache in front of the hosts' },
+  http_cache_length: { instead: 'put a cache in front of the hosts' },
+  show_http_proxy_port: { unneeded: 'GraphQL returns the URLs of hosts (publicUrls)' },
+  system_info_display: { instead: '/metrics has figures of the server' },
+  open_captcha: { instead: 'failed logins are throttled (docs/limits.md)' },
+  log_level: { to: 'logLevel', value: (level) => logLevels[Number(level)] },
+  log_path: { instead: 'the log goes to stderr: let the service manager store it' },
+  pprof_ip: { instead: '/metrics has figures of the server' },
+  pprof_port: { instead: '/metrics has figures of the server' },
+  appname: { unneeded: 'it had no effect' },
+  runmode: { unneeded: 'responses are always compact' },
+};
+
+/** A settings file made from an nps.conf. */
+export interface SettingsFile {
+  readonly text: string;
+  /** Lines of nps.conf that can't be read. */
+  readonly problems: readonly ConfProblem[];
+}
+
+/** Makes an adit.toml with every setting that has an equivalent; comments say what becomes of the other keys. */
+export function settingsFileOf(npsConf: string): SettingsFile {
+  const problems: ConfProblem[] = [];
+  const conf = parseConf(npsConf, problems);
+  const [settings, unneeded, instead]: [string[], string[], string[]] = [[], [], []];
+  for (const key of conf.keys()) {
+    const text = conf.text(key);
+    const row = rows[key];
+    if (row === undefined) instead.push(`${key}: unknown to NPS as far as known; not carried over`);
+    else if ('unneeded' in row) unneeded.push(`${key}: ${row.unneeded}`);
+    else if ('instead' in row) instead.push(`${key}: ${row.instead}`);
+    else if (text === '') unneeded.push(emptyText(key, row.to));
+    else {
+      const value = row.value === undefined ? text : row.value(text, conf);
+      const fault = value === undefined ? whyNot(key) : faultOf(row.to, value);
+      if (fault === undefined && value !== undefined) settings.push(`${fileKey(row.to)} = ${tomlOf(row.to, value)}  # ${key}`);
+      else instead.push(`${key}: not carried over: ${fault ?? ''}`);
+    }
+  }
+  const comments = (title: string, lines: readonly string[]): string =>
+    lines.length === 0 ? '' : `\n# ${title}\n${lines.map((line) => `#   ${line}\n`).join('')}`;
+  const text = [
+    '# Made from an nps.conf by `adit import nps-conf`. All settings are described in docs/settings.md.\n\n',
+    settings.map((line) => `${line}\n`).join(''),
+    '\n# Callers that rely on the redirect of NPS after a failed signature need this (docs/migrating.md):\n# api_auth_failure_status = 302\n',
+    comments('These keys have no equivalent:', instead),
+    comments('These keys need no setting:', unneeded),
+  ].join('');
+  return { text, problems };
+}
+
+function emptyText(key: string, to: SettingName): string {
+  if (key === 'auth_key') return 'auth_key: it was empty; Adit generates one at the first start. Set auth_key = "" to switch the signed API off';
+  const ports = ['http_proxy_port', 'https_proxy_port', 'web_port'];
+  return ports.includes(key)
+    ? `${key}: it was empty, which switched the port off; Adit opens ${fileKey(to)}: close it in the firewall`
+    : `${key}: it was empty; the default applies`;
+}
+
+function whyNot(key: string): string {
+  return key === 'log_level' ? 'the log level must be 0 to 7' : 'it is a publicly known value of a template; Adit generates a random one at the first start';
+}
+
+/** Why a setting can't have a value; undefined = it can. */
+function faultOf(name: SettingName, value: string): string | undefined {
+  const checked = settingsSchema.shape[name].safeParse(value);
+  return checked.success ? undefined : checked.error.issues.map(({ message }) => message).join(', ');
+}
+
+function tomlOf(name: SettingName, value: string): string {
+  const bare = ['PORT', 'BOOLEAN'].includes(infoOf(name).value);
+  return bare ? value.replace(/^0+(?=\d)/, '') : JSON.stringify(value);
+}

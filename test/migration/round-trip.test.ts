@@ -1,0 +1,147 @@
+import path from 'node:path';
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { lineages, type Lineage } from '../../src/migration/nps/export/records.ts';
+import { writeFolder } from '../../src/migration/nps/export/export-nps.ts';
+import { testDatabases } from '../support/database.ts';
+import { sized } from '../support/endurance.ts';
+import { importFolder, npsClient, npsFolder, npsHost, npsTunnel, npsUser } from '../support/nps-folder.ts';
+import { scratchDirectory } from '../support/scratch.ts';
+import type { TestStore } from '../support/test-store.ts';
+
+const databases = testDatabases('sqlite');
+
+/** Ids with gaps. */
+const ids = (most: number) => fc.uniqueArray(fc.integer({ min: 1, max: 5000 }), { minLength: 0, maxLength: most });
+/** A text as NPS stores it: escaped once. */
+const odd = fc.oneof(
+  fc.constant(''),
+  fc.constantFrom('a &amp; b', '&amp;amp;', '&lt;b&gt;', '&#34;&#39;', 'Büro', '办公室', '𝔘', ' x ', 'a*#*b', 'line\\nbreak'),
+  fc.string({ unit: 'grapheme', maxLength: 20 }).map((text) => text.replaceAll(/[&<>"'\0]/gu, '')),
+);
+const lists = fc.array(fc.ipV4(), { maxLength: 3 });
+const targets = fc.array(fc.tuple(fc.ipV4(), fc.integer({ min: 1, max: 65_535 })).map(([host, port]) => `${host}:${port}`), { minLength: 0, maxLength: 3 });
+const lineEnd = fc.constantFrom('\n', '\r\n', '\r\n\r\n');
+const bytes = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
+const flow = fc.record({ InletFlow: bytes, ExportFlow: bytes, FlowLimit: fc.integer({ min: 0, max: 2 ** 31 - 1 }) });
+const time = fc.constantFrom('', '2024-02-29 23:59:59', '2099-01-01 00:00:00');
+const limit = fc.integer({ min: -5, max: 1000 });
+
+const folder = fc.record({ users: ids(4), clients: ids(6), tunnels: ids(8), hosts: ids(6) }).chain(({ users, clients, tunnels, hosts }) =>
+  fc.record({
+    users: fc.tuple(
+      ...users.map((Id) => fc.record({ Status: fc.boolean(), Remark: odd, MaxClientNum: limit, ExpireTime: time }).map((more) => npsUser({ Id, ...more }))),
+    ),
+    clients: fc.tuple(...clients.map((Id) =>
+      fc.record({
+        // Also users that were deleted.
+        UserId: fc.constantFrom(0, 9999, ...users),
+        Remark: odd,
+        Status: fc.boolean(),
+        Cnf: fc.record({ U: odd, P: odd, Compress: fc.boolean(), Crypt: fc.boolean() }),
+        RateLimit: limit,
+        MaxConn: limit,
+        Flow: fc.option(flow, { nil: null }),
+        WebUserName: fc.constantFrom('', `web${Id}`),
+        WebPassword: fc.constantFrom('', 'secret'),
+        BlackIpList: fc.option(lists, { nil: null }),
+        IpWhite: fc.boolean(),
+        IpWhitePass: odd,
+        IpWhiteList: lists,
+        ExpireTime: time,
+        Version: fc.constantFrom('', '0.26.10'),
+      }).map((more) => npsClient({ Id, ...more }))
+    )),
+    tasks: clients.length === 0 ? fc.constant([]) : fc.tuple(...tunnels.map((Id) =>
+      fc.record({
+        Client: fc.constantFrom(...clients).map((client) => ({ Id: client, Remark: 'stale' })),
+        Mode: fc.constantFrom('tcp', 'udp', 'httpProxy', 'socks5', 'secret', 'p2p', 'file'),
+        Port: fc.constantFrom(0, 10_000 + Id),
+        Status: fc.boolean(),
+        Remark: odd,
+        Password: fc.constant(`password ${Id} &amp;`),
+        LocalPath: odd,
+        StripPre: odd,
+        ProtoVersion: fc.constantFrom('', 'V1', 'V2'),
+        Target: fc.tuple(targets, lineEnd).map(([lines, end]) => ({ TargetStr: lines.join(end), TargetArr: null, LocalProxy: false })),
+        MultiAccount: fc.option(fc.constant({ AccountMap: { älice: '', 'b"ob': 'x y' } }), { nil: null }),
+        Flow: flow,
+      }).map((more) => npsTunnel({ Id, ...more }))
+    )),
+    hosts: clients.length === 0 ? fc.constant([]) : fc.tuple(...hosts.map((Id) =>
+      fc.record({
+        Client: fc.constantFrom(...clients).map((client) => ({ Id: client })),
+        Location: fc.constantFrom('', '/', '/a', 'b/', '/ü'),
+        Scheme: fc.constantFrom('', 'all', 'http', 'https'),
+        Remark: odd,
+        HeaderChange: fc.constantFrom('', 'X-A: 1', 'X-A: &lt;1&gt;\r\nX-B:2\n'),
+        HostChange: fc.constantFrom('', 'inner:8080'),
+        IsClose: fc.boolean(),
+        AutoHttps: fc.boolean(),
+        Target: fc.tuple(targets, lineEnd).map(([lines, end]) => ({ TargetStr: lines.join(end), TargetArr: null, LocalProxy: false })),
+        Flow: flow,
+      }).map((more) => npsHost({ Id, ...more }))
+    )),
+    global: fc.record({ BlackIpList: fc.option(lists, { nil: null }), ServerUrl: fc.constantFrom('', 'https://nps.example.net') }),
+  })
+);
+
+/** What is stored, without what no folder can carry: hashes of passwords, and when a tunnel or host was created. */
+async function records({ db }: TestStore, lineage: Lineage) {
+  const orderBy = { id: 'asc' } as const;
+  const hashed = await db.client.findMany({ orderBy, where: { webPasswordHash: { not: '' } }, select: { id: true } });
+  return {
+    users: lineage === 'Z' ? await db.user.findMany({ orderBy, omit: { passwordHash: true } }) : [],
+    clients: await db.client.findMany({ orderBy, omit: { webPasswordHash: true } }),
+    hashed,
+    tunnels: await db.tunnel.findMany({ orderBy, omit: { createdAt: true } }),
+    hosts: await db.host.findMany({ orderBy, omit: { createdAt: true } }),
+    global: await db.globalSettings.findMany(),
+  };
+}
+
+test('import, export in the lineage Z, import again: the same records', async () => {
+  await fc.assert(
+    fc.asyncProperty(folder, async (files) => {
+      const store = await databases.openEmpty();
+      const report = await importFolder(store, npsFolder(files), { skipBroken: true });
+      expect(report.problems).toEqual([]);
+      const before = await records(store, 'Z');
+      const exported = path.join(scratchDirectory(), 'exported');
+      await writeFolder(store.db, exported, 'Z', Date.now());
+      const other = await databases.openEmpty();
+      expect((await importFolder(other, exported)).problems).toEqual([]);
+      expect(await records(other, 'Z')).toEqual(before);
+    }),
+    { numRuns: sized(8, 300) },
+  );
+}, sized(60_000, 600_000));
+
+test.each(lineages)('an export in the lineage %s can be imported, and the output names what is lost', async (lineage) => {
+  const store = await databases.openEmpty();
+  await importFolder(
+    store,
+    npsFolder({
+      users: [npsUser({ Id: 4, Status: false })],
+      clients: [npsClient({ UserId: 4, WebUserName: 'w', WebPassword: 'secret', ExpireTime: '2099-01-01 00:00:00', IpWhite: true }), npsClient({ Id: 3 })],
+      tasks: [npsTunnel({ ProtoVersion: 'V2', Client: { Id: 3 } })],
+      hosts: [npsHost({ Client: { Id: 3 }, CertFilePath: '/c.pem', KeyFilePath: '/k.pem' })],
+    }),
+  );
+  const exported = path.join(scratchDirectory(), 'exported');
+  const text = await writeFolder(store.db, exported, lineage, Date.now());
+  expect(text).toMatch(/Lost:[^]*web logins[^]*audit log/);
+  expect(text).toMatch({ Y: /1 users: this lineage has none/, Z: /the passwords of 1 users/, D: /allowlists of 1 clients/ }[lineage]);
+  await expect(writeFolder(store.db, exported, lineage, Date.now())).rejects.toThrow(/exists already/);
+  const other = await databases.openEmpty();
+  expect((await importFolder(other, exported)).problems).toEqual([]);
+  expect(await other.db.client.findMany({ orderBy: { id: 'asc' }, select: { id: true, enabled: true, userId: true, expiresAt: true, ipWhite: true } })).toEqual(
+    [
+      // The client of a disabled user must not serve where there are no users.
+      { id: 2, enabled: lineage === 'Z', userId: lineage === 'Z' ? 4 : null, expiresAt: new Date(2099, 0, 1), ipWhite: lineage !== 'D' },
+      { id: 3, enabled: true, userId: null, expiresAt: null, ipWhite: false },
+    ],
+  );
+  expect(await other.db.tunnel.findFirst()).toMatchObject({ id: 5, proxyProtocol: 'V2' });
+  expect(await other.db.host.findFirst()).toMatchObject({ id: 3, certFilePath: '/c.pem', keyFilePath: '/k.pem' });
+});
