@@ -10,7 +10,7 @@ import { cpuSeconds } from './usage.ts';
 
 /**
  * Measures the first and the second `npm start` in a fresh clone, with a home directory of its own and an empty npm cache, and what the first one installs.
- * Measures the commits in turn; without names, the current one.
+ * Measures the commits alternately; without names, the current one.
  *
  *     npm run bench:first-start -- [--rounds 3] [COMMIT ...]
  */

@@ -20,7 +20,7 @@ const node = z.object({
   agents: z.number(),
   connections: z.number(),
   load: z.number(),
-  lag: z.number(),
+  lagSeconds: z.number(),
 });
 type NodeRow = z.output<typeof node>;
 
@@ -72,7 +72,7 @@ function table(rows: readonly NodeRow[]): string {
     String(row.agents),
     String(row.connections),
     `${Math.round(row.load * 100)} %`,
-    `${row.lag} s`,
+    `${row.lagSeconds} s`,
   ]);
   const lines = [['NAME', 'ADDRESS', 'VERSION', 'STARTED', 'ALIVE', 'AGENTS', 'CONNECTIONS', 'LOAD', 'LAG'], ...cells];
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];

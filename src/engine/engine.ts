@@ -32,7 +32,7 @@ import type { Certificates } from './vhost/tls/certificates.ts';
 import { HostPolicy } from './vhost/host-policy.ts';
 import { VHOST_TIMING } from './vhost/slow-visitors.ts';
 import { VHOST_SHARES, type VhostPlaces, VhostServer } from './vhost/vhost-server.ts';
-import { applyChange, loadStored, type Parts } from './wanted-state.ts';
+import { applyChange, loadStored, wantedIds, type Parts } from './wanted-state.ts';
 
 /**
  * Runs the wanted state: the bridge that agents connect to, and a listener for every enabled tunnel. Order: `load`, `listen`, any number
@@ -129,12 +129,7 @@ export class Engine {
 
   /** @see EngineFace.wanted */
   wanted(): WantedIds {
-    const { clients, hosts } = this.#environment;
-    return {
-      clients: Array.from(clients.all(), ({ wanted }) => wanted.id),
-      tunnels: Array.from(this.#tunnels.all(), ({ wanted }) => wanted.id),
-      hosts: Array.from(hosts.all(), ({ wanted }) => wanted.id),
-    };
+    return wantedIds(this.#parts);
   }
 
   /** undefined = no such client */

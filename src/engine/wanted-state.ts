@@ -1,7 +1,7 @@
 import type { ClientChanges } from './client-changes.ts';
 import type { StoredState } from './engine-options.ts';
 import type { Environment } from './environment.ts';
-import type { EngineChange } from './face.ts';
+import type { EngineChange, WantedIds } from './face.ts';
 import type { StateBatches } from './state-batches.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
 
@@ -30,6 +30,15 @@ export async function loadStored({ environment: { admission, hosts, log }, tunne
   await tunnels.sync();
   batches.start();
   clients.awaitExpiries();
+}
+
+/** @see EngineFace.wanted */
+export function wantedIds({ environment: { clients, hosts }, tunnels }: Parts): WantedIds {
+  return {
+    clients: Array.from(clients.all(), ({ wanted }) => wanted.id),
+    tunnels: Array.from(tunnels.all(), ({ wanted }) => wanted.id),
+    hosts: Array.from(hosts.all(), ({ wanted }) => wanted.id),
+  };
 }
 
 /** Resolves when the change was applied to listeners and sessions. */

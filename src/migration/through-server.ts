@@ -24,13 +24,13 @@ const response = z.object({
 export async function importThroughServer(set: ImportSet, findings: ImportFindings, options: ImportOptions, settings: Settings): Promise<ImportReport> {
   const id = randomUUID();
   for (const part of partsOf(set)) {
-    await call(settings, 'mutation ($id: String!, $part: String!) { stageImport(id: $id, part: $part) }', { id, part });
+    await call(settings, 'mutation ($id: ID!, $part: String!) { stageImport(id: $id, part: $part) }', { id, part });
   }
   // Problems of the folder refuse the whole import, but the server still finds its own.
   const refused = findings.problems.length > 0 && !options.skipBroken;
   const { runImport: report } = await call(
     settings,
-    `mutation ($id: String!, $dryRun: Boolean, $merge: Boolean, $update: Boolean, $skipBroken: Boolean) {
+    `mutation ($id: ID!, $dryRun: Boolean, $merge: Boolean, $update: Boolean, $skipBroken: Boolean) {
       runImport(id: $id, dryRun: $dryRun, merge: $merge, update: $update, skipBroken: $skipBroken)
     }`,
     { id, ...options, dryRun: options.dryRun || refused },

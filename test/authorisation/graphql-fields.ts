@@ -63,6 +63,8 @@ const queries: Readonly<Record<string, ExpectedField>> = {
     field: () => 'lockouts { kind credential source }',
     value: () => [{ kind: 'ADDRESS', credential: 'LOGIN', source: lockedAddress }],
   },
+  // A session of the administrator exists in this world; test/http/session-list has the list and the end of one.
+  sessions: { least: 'administrator', field: () => 'sessions { role user { id } client { id } }', value: () => [] },
   user: {
     least: 'user',
     notTheirs: none,
@@ -209,6 +211,13 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
     field: () => `freeLockout(kind: ADDRESS, source: "${lockedAddress}")`,
     value: () => true,
     does: () => ({ [`Lockout ${lockedAddress}`]: null }),
+  },
+  // No session has this id; test/http/session-list ends one.
+  endSession: {
+    least: 'administrator',
+    except: () => 'NOT_FOUND',
+    field: () => 'endSession(id: "abababababababab")',
+    value: () => null,
   },
   createApiToken: {
     least: 'user',

@@ -75,7 +75,7 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
     const { server, tunnel, agent } = await serve((await startEcho()).address, { environment });
     const visitor = await visit(tunnel.port);
     await roundTrip(visitor, 'hello');
-    const one = { name: 'one', address: `192.0.2.1:${server.bridgePort}`, version, startedAt: expect.any(String), lag: expect.any(Number) };
+    const one = { name: 'one', address: `192.0.2.1:${server.bridgePort}`, version, startedAt: expect.any(String), lagSeconds: expect.any(Number) };
     const [seen] = await eventuallyAsync(() => rows(server), ([row]) => typeof row === 'object' && row !== null && 'agents' in row && row.agents === 1);
     expect(seen).toEqual({ ...one, alive: true, agents: 1, connections: 1, load: expect.any(Number) });
     expect(await metrics(server)).toMatch(/^adit_info\{version="[^"]+",node="one"\} 1$/m);
@@ -96,7 +96,7 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
         agents: 0,
         connections: 0,
         load: expect.any(Number),
-        lag: expect.any(Number),
+        lagSeconds: expect.any(Number),
       },
     ]);
     expect((await aditNodes(next)).output).toMatch(
@@ -107,7 +107,7 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
 
 test('adit nodes on SQLite shows the server itself, and explains in one line why there is no list', async () => {
   const server = await startServer({ environment: { ADIT_NODE: 'alone' } });
-  expect(await rows(server)).toMatchObject([{ name: 'alone', alive: true, lag: 0 }]);
+  expect(await rows(server)).toMatchObject([{ name: 'alone', alive: true, lagSeconds: 0 }]);
   expect(await aditNodes(server, [], 'another key')).toEqual({ code: 1, output: expect.stringMatching(/^adit: the server at \S+ refused the request: .+\n$/) });
   expect(await aditNodes({ httpPort: await freePort() })).toEqual({
     code: 1,

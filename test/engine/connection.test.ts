@@ -35,7 +35,7 @@ test('a visitor that closes cleanly while its bytes wait for the rate limit: the
 });
 
 test.each([['without an end', undefined], ['with an error', new Error('reset')]])(
-  'one that closes %s meanwhile: what waits is lost, and the target is told at once',
+  'one that closes %s meanwhile: what waits is lost, and the target is notified at once',
   (_, error) => {
     const { connection, visitor, seen } = visitorWithLimit();
     visitor.sink?.onData(Buffer.from('hello'));

@@ -124,6 +124,8 @@ const elsewhere: ReadonlyMap<string, string> = new Map([
   ['SUBSCRIBER_TOO_SLOW', 'schema/event-queue'],
   ['TOKEN_LIMIT', 'http/tokens'],
   ['AGENTS_OWN', 'e2e/config-file'],
+  ['ENROLMENT_LIMIT', 'schema/enrolment'],
+  ['ENROLMENT_REFUSED', 'schema/enrolment'],
   ['PLATFORM_DOMAIN_INVALID', 'schema/global'],
   ['PLATFORM_DOMAIN_IN_USE', 'schema/global'],
   ['DIAGNOSIS_REQUEST_INVALID', 'schema/diagnosis'],

@@ -72,7 +72,7 @@ function left(): string[] {
 }
 
 test('Ctrl-C leaves no process, temporary file, database or network namespace behind', async () => {
-  const run = new Run('--testMatch', '**/test/project/lingering/works.ts', '--verbose=false');
+  const run = new Run('--testMatch', '**/test/project/left-behind-suites/works.ts', '--verbose=false');
   await run.says('everything has started');
   expect(left().length).toBeGreaterThan(3);
   run.interrupt();
@@ -81,7 +81,7 @@ test('Ctrl-C leaves no process, temporary file, database or network namespace be
 }, 120_000);
 
 test('a run whose suites pass fails if they leave a process behind, names it and ends it', async () => {
-  const run = new Run('--testMatch', '**/test/project/lingering/leaves.ts');
+  const run = new Run('--testMatch', '**/test/project/left-behind-suites/leaves.ts');
   expect(await run.exit).toBe(1);
   expect(run.output).toMatch(/The tests passed, but left behind:\n.*process \d+: sleep 600$/m);
   expect(left()).toEqual([]);

@@ -81,7 +81,7 @@ describe('the schema', () => {
     ];
     expect(pathsOf((element) => element.type !== undefined && units.some(([name, scalar]) => name.test(element.name) && namedType(element) !== scalar)))
       .toEqual([]);
-    expect(pathsOf((element) => namedType(element) === 'Float' && !/Seconds$|^dropped$/.test(element.name))).toEqual([]);
+    expect(pathsOf((element) => namedType(element) === 'Float' && !/Seconds$|^dropped$|^load$/.test(element.name))).toEqual([]);
   });
 
   const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});

@@ -14,7 +14,7 @@ builder.mutationFields((t) => ({
     description:
       'Sends a part of the records of another server, for `runImport`. `adit import nps` calls it. Returns the number of records so far. For administrators.',
     args: {
-      id: t.arg.string(importId),
+      id: t.arg.id(importId),
       part: t.arg.string({ required: true, description: 'A JSON list of records, as `adit import nps` makes them.' }),
     },
     resolve: (_root, { id, part }, context) => context.imports.add(id, part),
@@ -25,7 +25,7 @@ builder.mutationFields((t) => ({
     description:
       'Imports the records that were sent with `stageImport`: all of them or none. Returns a report, with at most 5,000 problems and notes of each kind. For administrators.',
     args: {
-      id: t.arg.string(importId),
+      id: t.arg.id(importId),
       dryRun: t.arg.boolean(option('Only report what would be done.')),
       merge: t.arg.boolean(option('Add the records to those that the server already has.')),
       update: t.arg.boolean(option('Apply what has changed since an earlier import.')),

@@ -20,8 +20,8 @@ const Node = builder.objectRef<NodeState>('Node').implement({
     agents: t.exposeInt('agents', { description: 'The number of agents that are connected to it.' }),
     connections: t.exposeInt('connections', { description: "The number of visitors' open connections." }),
     load: t.exposeFloat('load', { description: 'The share of the time in which its event loop was busy, from 0 to 1.' }),
-    lag: t.float({
-      description: 'The time since it last read the log of changes to its end, in seconds; 0 = within the last two seconds, or it uses SQLite.',
+    lagSeconds: t.float({
+      description: 'The time since it last read the log of changes to its end. Zero if that was within the last two seconds, or if it uses SQLite.',
       resolve: ({ lagMs }) => lagMs / 1000,
     }),
   }),

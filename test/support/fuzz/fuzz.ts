@@ -41,7 +41,7 @@ export function fuzz<T>(property: Property<T>, check: (input: T) => void): void 
   settle(property, fc.check(fc.property(property.input, check), parametersOf(property)));
 }
 
-/** The same for a check that takes turns of the event loop. */
+/** The same for a check that takes several iterations of the event loop. */
 export async function fuzzAsync<T>(property: Property<T>, check: (input: T) => Promise<void>): Promise<void> {
   settle(property, await fc.check(fc.asyncProperty(property.input, check), parametersOf(property)));
 }

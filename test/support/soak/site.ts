@@ -20,7 +20,7 @@ const relayed = { NODE_OPTIONS: `${observed.NODE_OPTIONS} --import ${pathToFileU
 const listening = ['tcp', 'udp', 'httpProxy', 'socks5', 'file'] as const;
 const visited = ['secret', 'p2p'] as const;
 
-/** Where the relays of the agents' connections listen, on the server's own ports: an agent that has to use TLS is told only the port. */
+/** Where the relays of the agents' connections listen, on the server's own ports: an agent that has to use TLS gets only the port. */
 const relayHosts = ['127.0.0.9', '127.0.0.10'];
 /** The server notices within 15 s that an agent is silent, and the agent that the server is; then it connects again. */
 const SILENCE_MS = 25_000;
@@ -124,7 +124,7 @@ export class Site {
     await this.#agent.says(/connected to/, from);
   }
 
-  /** Nothing passes on the agent's connections any more, and nobody is told. Waits until it has noticed and is back on others. */
+  /** Nothing passes on the agent's connections any more, and neither end is notified. Waits until it has noticed and is back on others. */
   async cutOff(): Promise<void> {
     const from = this.#agent.output.length;
     for (const relay of this.#relays) relay.freeze();
