@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { sign } from '../legacy/signature.ts';
 import type { ImportSet } from '../schema/import/records.ts';
 import { importReport, type ImportReport } from '../schema/import/report.ts';

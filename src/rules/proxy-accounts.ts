@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Login } from './login.ts';
 
 /** Maximum number of accounts of a proxy. */

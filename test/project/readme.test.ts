@@ -13,7 +13,7 @@ const readme = read('README.md');
 /** The npm scripts that a text names, as `npm start`, `npm test` or `npm run NAME`. */
 function scriptsIn(text: string): string[] {
   return [...text.matchAll(/\bnpm (?:run (?:-s )?)?([a-z]\w*(?::[\w-]+)*)/g)].map(([, name = '']) => name).filter((name) =>
-    !['ci', 'registry', 'downloads'].includes(name)
+    !['ci', 'audit', 'registry', 'downloads'].includes(name)
   );
 }
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /*
  * The records of a data folder of NPS, of all its lineages. Keys that are missing, null, or have their zero value mean the same. Running state and keys that

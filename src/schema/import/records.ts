@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /*
  * Records of another server, as an import passes them to the schema. Texts and numbers have the form of the inputs of the schema; times are in ms since

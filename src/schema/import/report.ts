@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 const problem = z.object({ source: z.string(), field: z.string(), text: z.string() }).readonly();
 /** Why a record can't be imported. `source`: the record, by file and id. `field`: "" = the whole record. */
