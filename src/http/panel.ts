@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type RequestHandler, type Response, Router } from 'express';
+import { type RequestHandler, Router } from 'express';
 import { packageFile } from '../package-file.ts';
 
 /** The addresses of the panel's pages; the panel itself decides what each shows (src/panel/routes.tsx). */
@@ -64,11 +64,8 @@ export function panelRoutes({ basePath }: { readonly basePath: string }, directo
       name.endsWith('.js') ? 'text/javascript' : 'text/css',
     );
     if (encoding !== undefined) response.set('Content-Encoding', encoding);
-    sendFile(response, new URL(name + (suffix ?? ''), assets));
+    // Relative to the directory: express sends no file whose path has a component that begins with a dot, where the program itself may be.
+    response.sendFile(name + (suffix ?? ''), { root: fileURLToPath(assets), cacheControl: false, lastModified: false });
   };
   return Router().get(pages, sendPage).get('/panel/:name', sendAsset);
-}
-
-function sendFile(response: Response, file: URL): void {
-  response.sendFile(fileURLToPath(file), { cacheControl: false, lastModified: false });
 }

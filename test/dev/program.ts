@@ -26,6 +26,10 @@ export class Program {
     for (const name of ['package.json', 'prisma', 'src']) {
       if (!existsSync(path.join(builtRoot, name))) symlinkSync(path.join(root, name), path.join(builtRoot, name));
     }
+    mkdirSync(path.join(builtRoot, 'dist'), { recursive: true });
+    // The panel is the one that src/prepare builds.
+    const panel = path.join(builtRoot, 'dist/panel');
+    if (!existsSync(panel)) symlinkSync(path.join(root, 'dist/panel'), panel);
     const program = new Program(await context({ ...bundling(path.join(builtRoot, 'dist')) as BuildOptions, metafile: true }));
     await program.#bundle();
     return program;
@@ -33,8 +37,8 @@ export class Program {
 
   /** Bundles it again. @param saved the file that changed @throws {Error} what is wrong with it */
   async rebuild(saved: string): Promise<void> {
-    // Code is generated from these.
-    if (/\.(graphql|prisma)$/.test(saved)) await promisify(execFile)(process.execPath, ['src/prepare.mjs'], { cwd: root });
+    // Code is generated from these, or the panel built.
+    if (/\.(graphql|prisma)$|^src[/\\]panel[/\\]/.test(saved)) await promisify(execFile)(process.execPath, ['src/prepare.mjs'], { cwd: root });
     await this.#bundle();
   }
 

@@ -25,7 +25,7 @@ export function onSave(work: (file: string) => Promise<void>, directories: reado
   };
   const changed = (file: string): void => {
     if (statSync(path.join(base, file), { throwIfNoEntry: false })?.isDirectory()) return watchDirectory(base, file, changed);
-    if (!/\.(ts|js|mjs|sql|graphql|prisma|html|css)$/.test(file)) return;
+    if (!/\.(tsx?|js|mjs|sql|graphql|prisma|html|css)$/.test(file)) return;
     saved = file;
     clearTimeout(timer);
     timer = setTimeout(() => void next(), SETTLED_MS);

@@ -85,7 +85,8 @@ eachDialect('running state', (databases) => {
       await store.db.client.updateMany({ data: { inletBytes: 0 } });
     }
     const samples = await store.db.trafficSample.findMany({ select: { inletBytes: true, exportBytes: true } });
-    expect(samples).toHaveLength(9);
+    // Minutes, hours and days of two clients, their owner and the server.
+    expect(samples).toHaveLength(12);
     expect(new Set(samples.flatMap(({ inletBytes, exportBytes }) => [inletBytes, exportBytes]))).toEqual(new Set([BigInt(MOST)]));
     await store.db.trafficSample.updateMany({ data: { inletBytes: 2n ** 63n - 1n } });
     await store.saveCounters({ clients: [{ id: ids[0] ?? 0, ...seen, inletBytes: 5, exportBytes: MOST }], tunnels: [], hosts: [] });
