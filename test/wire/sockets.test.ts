@@ -208,6 +208,26 @@ describe.each(backends)('sockets by $name', (backend) => {
     expect({ seen, saidEnd }).toEqual({ seen: 1000, saidEnd: false });
   });
 
+  test('a socket that a sink has paused is read again by the next sink', async () => {
+    const { dialed, accepted } = await pair();
+    const first = deferred<Buffer>();
+    accepted.attach({
+      ...IDLE,
+      onData(chunk) {
+        accepted.pause();
+        first.resolve(Buffer.from(chunk));
+      },
+    });
+    dialed.write(Buffer.from('one'));
+    expect((await first.promise).toString()).toBe('one');
+    const rest = reading(accepted);
+    dialed.write(Buffer.from('two'));
+    dialed.end();
+    expect((await rest).toString()).toBe('two');
+    accepted.end();
+    await closing(accepted);
+  });
+
   test('a paused reader stops the writer, every write is taken in the end, and a full socket says when it is empty', async () => {
     const { dialed, accepted } = await pair();
     accepted.attach(IDLE);
