@@ -57,6 +57,7 @@ async function endurance(args) {
       'test/model/',
       'test/rules/',
       'test/legacy/(input|parameters)',
+      'test/migration/round-trip',
       'test/schema/host-parsers',
       'test/wire/peer-text',
     ];

@@ -277,8 +277,13 @@ export class Clients {
     if (ipWhitePassword !== '') this.#byVisitorKey.set(visitorKeyOf(vkey), entry);
   }
 
-  #removeKeys({ wanted: { vkey, ipWhitePassword } }: ClientEntry): void {
-    this.#byKeyId.delete(keyIdOf(vkey));
-    if (ipWhitePassword !== '') this.#byVisitorKey.delete(visitorKeyOf(vkey));
+  #removeKeys(entry: ClientEntry): void {
+    const { vkey, ipWhitePassword } = entry.wanted;
+    // An import may have given the key to another client already.
+    const remove = (keys: Map<string, ClientEntry>, key: string): void => {
+      if (keys.get(key) === entry) keys.delete(key);
+    };
+    remove(this.#byKeyId, keyIdOf(vkey));
+    if (ipWhitePassword !== '') remove(this.#byVisitorKey, visitorKeyOf(vkey));
   }
 }

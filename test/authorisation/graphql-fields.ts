@@ -394,7 +394,7 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
     value: () => ({ serverUrl: 'https://other.example.com' }),
     does: () => effects.column('GlobalSettings', 1, { serverUrl: 'https://other.example.com' }),
   },
-  stageImport: { least: 'administrator', field: () => 'stageImport(id: "a", part: "[]")', value: () => 0 },
+  stageImport: { least: 'administrator', field: () => 'stageImport(id: "a", part: "")', value: () => 0 },
   runImport: {
     least: 'administrator',
     field: () => 'runImport(id: "a", merge: true)',

@@ -26,6 +26,7 @@ const damages: ReadonlyArray<readonly [damage: string, files: NpsFiles, source: 
   ['UTF-16', { users: Buffer.from(`\uFEFF${text([npsUser()])}`, 'utf16le') }, 'users.json', '', /UTF-16/],
   ['UTF-16 without a mark', { users: Buffer.from(text([npsUser()]), 'utf16le') }, 'users.json', '', /NUL/],
   ['Latin-1', { clients: latin1(text([npsClient({ Id: 7, Remark: 'REMARK' })])) }, 'clients.json: Id 7', '', /UTF-8 \(Remark\)/],
+  ['the same switch twice in nps.conf', { conf: 'allow_flow_limit=true\nallow_flow_limit=false' }, 'nps.conf', '', /line 2: allow_flow_limit .*second time/],
   ['Latin-1 in nps.conf', { conf: Buffer.from('web_username=caf\u00E9', 'latin1') }, 'nps.conf', '', /UTF-8/],
   ['a JSON array', { tasks: JSON.stringify([npsTunnel()]) }, 'tasks.json', '', /array/],
   ['a record that is not JSON', { hosts: '{"Id": 4, "Host": }\n*#*' }, 'hosts.json: Id 4', '', /not JSON/],
@@ -86,6 +87,7 @@ const damages: ReadonlyArray<readonly [damage: string, files: NpsFiles, source: 
   ],
   ['a time that is none', { clients: [npsClient({ ExpireTime: 'tomorrow' })] }, 'clients.json: Id 2', 'ExpireTime', /tomorrow/],
   ['a remark that is too long', { clients: [npsClient({ Remark: 'x'.repeat(256) })] }, 'clients.json: Id 2', 'Remark', /255/],
+  ['a server address that is too long', { global: { ServerUrl: 'x'.repeat(256) } }, 'global.json', 'ServerUrl', /255/],
   ['a NUL character', { clients: [npsClient({ Remark: 'a\0b' })] }, 'clients.json: Id 2', 'Remark', /NUL/],
   [
     'an account without a name',

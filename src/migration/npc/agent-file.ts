@@ -1,8 +1,7 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { stringify } from 'smol-toml';
 import { parseAgentConfig } from '../../agent/config/parse-config.ts';
-import { type NpsConf, parseConf } from '../nps/conf.ts';
+import { type NpsConf, parseConf, readConfText } from '../nps/conf.ts';
 import { type Section, sectionsOf } from './sections.ts';
 
 /** A configuration file for `adit agent`, made from an npc.conf. */
@@ -17,7 +16,7 @@ export interface AgentFile {
 type Table = Record<string, unknown>;
 
 /** Keys of [common] that belong to the client on the server. */
-const ofClient: Readonly<Record<string, string>> = {
+const ofClient: ReadonlyMap<string, string> = new Map(Object.entries({
   remark: 'remark',
   max_conn: 'max_conn',
   rate_limit: 'rate_limit',
@@ -28,7 +27,7 @@ const ofClient: Readonly<Record<string, string>> = {
   web_password: 'web_password',
   crypt: 'crypt',
   compress: 'compress',
-};
+}));
 const unneeded: ReadonlySet<string> = new Set([
   'auto_reconnection',
   'disconnect_timeout',
@@ -89,7 +88,7 @@ class AgentFileMaker {
     const tls = type === 'tls' || conf.isOn('tls_enable') || conf.text('tls_fingerprint') !== '';
     if (type !== 'tcp' && type !== 'tls') this.#notes.push(`conn_type ${type}: there is only TCP, and TLS; connect to the bridge port of the server`);
     for (const key of conf.keys()) {
-      const parameter = ofClient[key];
+      const parameter = ofClient.get(key);
       if (parameter !== undefined) this.#notes.push(`${key}: set ${parameter} of the client on the server instead`);
       else if (key === 'proxy_url') this.#notes.push('proxy_url: the agent connects directly');
       else if (key === 'tls_ca_file' || key === 'tls_server_name') {
@@ -167,7 +166,7 @@ class AgentFileMaker {
     if (file === '') return {};
     try {
       const faults: Array<{ readonly line: number; readonly text: string }> = [];
-      const text = readFileSync(path.resolve(this.#directory, file), 'utf8');
+      const text = readConfText(path.resolve(this.#directory, file));
       parseConf(text, faults);
       this.#problems.push(...faults.map(({ line, text: fault }) => `${file}: line ${line}: ${fault}`));
       const lines = text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));

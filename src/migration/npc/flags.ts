@@ -13,7 +13,7 @@ export type NpcCall =
   );
 
 /** Flags that change nothing here. */
-const ignored: Readonly<Record<string, string>> = {
+const ignored: ReadonlyMap<string, string> = new Map(Object.entries({
   debug: 'use ADIT_LOG_LEVEL',
   log: 'the log goes to stderr',
   log_level: 'use ADIT_LOG_LEVEL',
@@ -24,7 +24,7 @@ const ignored: Readonly<Record<string, string>> = {
   disconnect_timeout: 'a lost connection is noticed after 12 seconds',
   stun_addr: 'the server tells agents their addresses',
   skip_verify: 'give the fingerprint of the certificate to check it: adit agent --tls-fingerprint',
-};
+}));
 const known: ReadonlySet<string> = new Set([
   'server',
   'vkey',
@@ -47,7 +47,7 @@ export function readNpcFlags(words: readonly string[]): NpcCall {
   const notices: string[] = [];
   const values = valuesOf(words, problems);
   for (const [name] of values) {
-    const why = ignored[name];
+    const why = ignored.get(name);
     if (why !== undefined) notices.push(`-${name} is ignored: ${why}`);
     else if (!known.has(name)) problems.push(`-${name}: has no meaning here`);
   }

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { TextDecoder } from 'node:util';
-import { encodingFault } from './pieces.ts';
+import { readWhole } from './pieces.ts';
 
 /** The keys of an nps.conf, or an npc.conf without its sections: `key=value` lines, keys in lower case. */
 export class NpsConf {
@@ -33,9 +32,7 @@ export class NpsConf {
 
 /** Reads a configuration file as text. @throws {Error} with the problem */
 export function readConfText(file: string): string {
-  const bytes = readFileSync(file);
-  const fault = encodingFault(bytes);
-  if (fault !== undefined) throw new Error(fault);
+  const bytes = readWhole(file);
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
@@ -43,9 +40,11 @@ export function readConfText(file: string): string {
   }
 }
 
-/** A line that is neither a comment nor `key=value`. */
+/** A line that is neither a comment nor `key=value`, or that sets a key again. */
 export interface ConfProblem {
   readonly line: number;
+  /** The key that is set again. */
+  readonly key?: string;
   readonly text: string;
 }
 
@@ -61,7 +60,7 @@ export function parseConf(text: string, problems: ConfProblem[]): NpsConf {
       continue;
     }
     const key = line.slice(0, equals).trim().toLowerCase();
-    if (values.has(key)) problems.push({ line: index + 1, text: `${key} is set a second time` });
+    if (values.has(key)) problems.push({ line: index + 1, key, text: `${key} is set a second time` });
     else values.set(key, line.slice(equals + 1).trim());
   }
   return new NpsConf(values);

@@ -21,12 +21,13 @@ export function convertTunnel(tunnel: NpsTunnel, findings: RecordFindings): Impo
   }
   if (tunnel.Id <= 0) findings.problem('Id', 'must be at least 1');
   noteHealth(tunnel, findings);
-  const accounts = Object.entries(tunnel.MultiAccount.AccountMap).map(([user, password]) => ({ user, password }));
+  const accounts = tunnel.MultiAccount.AccountMap.map(([user, password]) => ({ user, password }));
   const isProxy = proxies.has(mode);
-  const guarded = isProxy ? hasAccounts({ UserAuth: tunnel.UserAuth, MultiAccount: { AccountMap: {} } }) : hasAccounts(tunnel);
+  const guarded = isProxy ? hasAccounts({ UserAuth: tunnel.UserAuth, MultiAccount: { AccountMap: [] } }) : hasAccounts(tunnel);
   if (guarded) findings.note('imported as stopped: it asks visitors for accounts (UserAuth, MultiAccount) in a way that has no equivalent');
   const unlisted = tunnel.WhitelistPass !== '';
   if (unlisted) findings.note('imported as stopped: its own whitelist has no equivalent; use the allowlist of the client, then start it');
+  if (mode === 'file') findings.note('the agent serves its files only if you start it with --allow-files DIR (docs/agent.md): npc has no such flag');
   const targets = targetsOf(target?.TargetStr ?? '');
   if (targets.length > 0 && !dialing.has(mode)) findings.note(`its target is not carried over: a ${mode} tunnel uses none`);
   return {

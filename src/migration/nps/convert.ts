@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { isPem } from '../../rules/certificate.ts';
 import { parseExpireTime } from '../../rules/expire-time.ts';
@@ -29,6 +30,9 @@ export function convertClient(client: NpsClient, { limits }: RecordRules, findin
     return undefined;
   }
   if (client.WebTotpSecret !== '') findings.note('the second factor of the web login is not carried over: the password alone is enough');
+  else if (/[^A-Za-z0-9][A-Z2-7]{16,}$/.test(client.WebPassword)) {
+    findings.note('the password of the web login seems to end in the secret of a second factor, which is not carried over: if the login fails, set a new password');
+  }
   const half = (client.WebUserName === '') !== (client.WebPassword === '');
   if (half) findings.note('the web login has only a user name or only a password: it is not carried over');
   const limit = limitOf(findings);
@@ -111,7 +115,7 @@ export function convertHost(host: NpsHost, { programDirectory }: RecordRules, fi
     findings.note('imported as stopped: its own accounts (UserAuth, MultiAccount) have no equivalent; set user name and password of the client, then start it');
   }
   const passedThrough = host.HttpsJustProxy;
-  const file = (value: string) => passedThrough ? '' : pathOf(value, programDirectory);
+  const file = (field: string, value: string) => passedThrough ? '' : fileOf(findings, field, value, programDirectory);
   return {
     kind: 'host',
     source: findings.source,
@@ -125,11 +129,11 @@ export function convertHost(host: NpsHost, { programDirectory }: RecordRules, fi
     localProxy: host.Target?.LocalProxy ?? false,
     headers: targetLines([unescaped(host.HeaderChange)]),
     hostChange: unescaped(host.HostChange),
-    certificate: file(host.CertFilePath || host.CertFile),
-    privateKey: file(host.KeyFilePath || host.KeyFile),
+    certificate: file('CertFilePath', host.CertFilePath || host.CertFile),
+    privateKey: file('KeyFilePath', host.KeyFilePath || host.KeyFile),
     autoHttps: host.AutoHttps && scheme !== 'http',
     acme: host.AutoSSL,
-    platformDomainId: host.PlatformDomainID,
+    platformDomainId: host.PlatformDomainID.trim(),
     enabled: !host.IsClose && !guarded,
     inletBytes: bytesOf(findings, 'Flow.InletFlow', host.Flow.InletFlow),
     exportBytes: bytesOf(findings, 'Flow.ExportFlow', host.Flow.ExportFlow),
@@ -156,7 +160,7 @@ export function hasAccounts({ UserAuth, MultiAccount }: Pick<NpsHost, 'UserAuth'
   const other = typeof UserAuth === 'object'
     ? UserAuth !== null && JSON.stringify(UserAuth).length > '{"Content":""}'.length
     : UserAuth !== undefined && UserAuth !== '';
-  return other || Object.keys(MultiAccount.AccountMap).length > 0;
+  return other || MultiAccount.AccountMap.length > 0;
 }
 
 /** Targets as lines; one lineage accepts a full-width colon. */
@@ -187,8 +191,11 @@ function timeOf(findings: RecordFindings, field: string, text: string): number |
   return time?.getTime() ?? null;
 }
 
-/** A path as an absolute path; PEM text stays. NPS resolves relative paths from its program's directory. */
-export function pathOf(text: string, directory: string): string {
+/** A path as an absolute path; PEM text stays. NPS resolves relative paths from its program's directory. Names a file that is missing. */
+export function fileOf(findings: RecordFindings, field: string, text: string, directory: string): string {
   const value = isPem(text) ? text : unescaped(text).trim();
-  return value === '' || isPem(value) ? value : path.resolve(directory, value);
+  if (value === '' || isPem(value)) return value;
+  const file = path.resolve(directory, value);
+  if (!existsSync(file)) findings.note(`${field}: there is no file ${file}: put it there before you start Adit`);
+  return file;
 }

@@ -1,13 +1,14 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { z } from 'zod';
+import { platformDomainId } from '../../rules/platform-domain.ts';
 import { ImportSet } from '../../schema/import/records.ts';
-import { type NpsConf, parseConf, readConfText } from './conf.ts';
-import { convertClient, convertHost, convertUser, pathOf, type RecordRules } from './convert.ts';
+import { type ConfProblem, type NpsConf, parseConf, readConfText } from './conf.ts';
+import { convertClient, convertHost, convertUser, fileOf, type RecordRules } from './convert.ts';
 import { convertTunnel } from './convert-tunnel.ts';
 import { unescaped } from './escaped-text.ts';
 import { type Findings, RecordFindings } from './findings.ts';
-import { encodingFault, fileFault, type Piece, pieceOf, piecesOf } from './pieces.ts';
+import { fileFault, type Piece, pieceOf, piecesOf, readWhole } from './pieces.ts';
 import { npsClient, npsGlobal, npsHost, npsTunnel, npsUser } from './records.ts';
 
 /** A data folder as it was read. */
@@ -55,14 +56,17 @@ class FolderReader implements NpsFolder {
 
   #limits(): RecordRules['limits'] {
     const all = { flow: true, rate: true, tunnels: true, connections: true };
-    const file = path.join(this.#directory, 'nps.conf');
-    if (!existsSync(file)) {
+    const file = this.#existing('nps.conf');
+    if (file === undefined) {
       this.remarks.push('nps.conf is missing: all limits in the records apply. If NPS had them switched off, put its nps.conf into the folder.');
       return all;
     }
     let conf: NpsConf;
     try {
-      conf = parseConf(readConfText(file), []);
+      const problems: ConfProblem[] = [];
+      conf = parseConf(readConfText(file), problems);
+      // The other keys are no concern of an import.
+      for (const { key = '', line, text } of problems) if (/^allow_\w+_limit$/.test(key)) this.#fileProblem('nps.conf', `line ${line}: ${text}`);
     } catch (error) {
       this.#fileProblem('nps.conf', error instanceof Error ? error.message : String(error));
       return all;
@@ -136,14 +140,12 @@ class FolderReader implements NpsFolder {
     const findings = new RecordFindings(this, 'global.json');
     let bytes: Buffer;
     try {
-      bytes = readFileSync(file);
+      bytes = readWhole(file);
     } catch (error) {
       findings.problem('', error instanceof Error ? error.message : String(error));
       return;
     }
-    const fault = encodingFault(bytes);
-    if (fault !== undefined) findings.problem('', fault);
-    if (fault !== undefined || bytes.toString('latin1').trim() === '') return;
+    if (bytes.toString('latin1').trim() === '') return;
     const piece = pieceOf(bytes, 1);
     if (piece.value === null) return;
     for (const { field, text } of piece.faults) findings.problem(field, text);
@@ -153,13 +155,15 @@ class FolderReader implements NpsFolder {
     const { BlackIpList, ServerUrl, PlatformDomains } = checked.data;
     this.set.add({ kind: 'globalSettings', source: 'global.json', blocklist: BlackIpList.map(unescaped), serverUrl: unescaped(ServerUrl) });
     for (const { ID, Wildcard, CertFilePath, KeyFilePath } of PlatformDomains) {
+      const source = `global.json: PlatformDomains ${ID === '' ? Wildcard : ID}`;
+      const own = new RecordFindings(this, source);
       this.set.add({
         kind: 'platformDomain',
-        source: `global.json: PlatformDomains ${ID === '' ? Wildcard : ID}`,
-        id: ID,
+        source,
+        id: ID.trim() === '' ? platformDomainId(Wildcard, new Set()) : ID.trim(),
         wildcard: Wildcard,
-        certificatePath: pathOf(CertFilePath, programDirectory),
-        privateKeyPath: pathOf(KeyFilePath, programDirectory),
+        certificatePath: fileOf(own, 'CertFilePath', CertFilePath, programDirectory),
+        privateKeyPath: fileOf(own, 'KeyFilePath', KeyFilePath, programDirectory),
       });
     }
   }
@@ -168,7 +172,8 @@ class FolderReader implements NpsFolder {
   #existing(name: string): string | undefined {
     const file = path.join(this.#directory, name);
     if (existsSync(`${file}.tmp`)) this.remarks.push(`${name}.tmp is a write that never finished: it is not read.`);
-    return existsSync(file) ? file : undefined;
+    // Not existsSync: a link to a file that is missing must not look like a folder without these records.
+    return lstatSync(file, { throwIfNoEntry: false }) === undefined ? undefined : file;
   }
 
   #fileProblem(name: string, text: string): void {

@@ -5,22 +5,36 @@ export interface JsonFault {
   readonly text: string;
 }
 
+/** How deep objects and lists may be inside each other; those of NPS are four deep. */
+const mostDepth = 32;
+/** Faults of one record that are named. */
+const mostFaults = 20;
+/** An escaped half of a character beyond 16 bits. */
+const half = /\\u[dD][89a-fA-F]/;
+
 /**
- * Finds duplicate keys, of which JSON.parse keeps the last, and integers above 2^53, which it rounds.
+ * Finds duplicate keys, of which JSON.parse keeps the last, integers above 2^53, which it rounds, halves of characters, which no database stores, and what is too
+ * deep for programs that follow it.
  * @param text valid JSON
  */
 export function jsonFaults(text: string): JsonFault[] {
   const faults: JsonFault[] = [];
   const stack: Array<{ readonly keys: Set<string> | undefined; readonly path: string }> = [];
   let path = '';
-  const token = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[{}[\]]/g;
-  for (let found = token.exec(text); found !== null; found = token.exec(text)) {
+  const token = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|[{}[\]]/g;
+  for (let found = token.exec(text); found !== null && faults.length < mostFaults; found = token.exec(text)) {
     const [part] = found;
     const top = stack.at(-1);
-    if (part === '{' || part === '[') stack.push({ keys: part === '{' ? new Set() : undefined, path });
-    else if (part === '}' || part === ']') path = stack.pop()?.path ?? '';
+    if (part === '{' || part === '[') {
+      if (stack.length === mostDepth) return [{ field: path, text: `is more than ${mostDepth} levels deep` }];
+      stack.push({ keys: part === '{' ? new Set() : undefined, path });
+    } else if (part === '}' || part === ']') path = stack.pop()?.path ?? '';
     else if (part.startsWith('"')) {
-      if (top?.keys === undefined || !isKey(text, token.lastIndex)) continue;
+      const isName = top?.keys !== undefined && isKey(text, token.lastIndex);
+      if (half.test(part) && !String(JSON.parse(part)).isWellFormed()) {
+        faults.push({ field: isName ? top.path : path, text: 'holds half of a character (an unpaired surrogate)' });
+      }
+      if (!isName) continue;
       const key = String(JSON.parse(part));
       path = top.path === '' ? key : `${top.path}.${key}`;
       if (top.keys.has(key)) faults.push({ field: path, text: 'the key occurs twice' });

@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { TextDecoder } from 'node:util';
 import { jsonFaults } from './json-check.ts';
 
@@ -17,14 +17,20 @@ const separator = Buffer.from('\n*#*');
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Why a file can't be read as a text, by its beginning; undefined = it may be one. */
-export function encodingFault(bytes: Buffer): string | undefined {
+function encodingFault(bytes: Buffer): string | undefined {
   if (bytes[0] === 0xEF && bytes[1] === 0xBB && bytes[2] === 0xBF) return 'begins with a byte order mark: save it as UTF-8 without one';
   if ((bytes[0] === 0xFF && bytes[1] === 0xFE) || (bytes[0] === 0xFE && bytes[1] === 0xFF)) return 'is UTF-16: save it as UTF-8';
   return bytes.subarray(0, 200).includes(0) ? 'holds NUL bytes: it is not a text in UTF-8' : undefined;
 }
 
+/** Maximum size of a record, and of a file that is not a list of records, in bytes: the longest list of addresses has 1 MB. */
+const mostBytes = 8 * 1024 * 1024;
+const tooLong = `is longer than ${mostBytes / 1024 ** 2} MB`;
+
 /** Why a file has no records, by its beginning; undefined = it may have. @throws the system's error */
 export function fileFault(file: string): string | undefined {
+  // To open a pipe would wait for somebody who writes to it.
+  if (!statSync(file).isFile()) return 'is not a file';
   const descriptor = openSync(file, 'r');
   try {
     const start = Buffer.alloc(200);
@@ -33,6 +39,17 @@ export function fileFault(file: string): string | undefined {
   } finally {
     closeSync(descriptor);
   }
+}
+
+/** A file as a whole. @throws {Error} with the problem, or the system's error */
+export function readWhole(file: string): Buffer {
+  const stats = statSync(file);
+  if (!stats.isFile()) throw new Error('is not a file');
+  if (stats.size > mostBytes) throw new Error(tooLong);
+  const bytes = readFileSync(file);
+  const fault = encodingFault(bytes);
+  if (fault !== undefined) throw new Error(fault);
+  return bytes;
 }
 
 /** Bytes that are read at once: a folder of a large server has files of 100 MB. */
@@ -50,25 +67,38 @@ export function* piecesOf(file: string): Generator<Piece> {
 
 function* split(descriptor: number): Generator<Piece> {
   let rest: Buffer = Buffer.alloc(0);
+  /** The beginning of a record that is too long; its other bytes are skipped. */
+  let long: Buffer | undefined;
   for (let number = 1, searched = 0;;) {
     const end = rest.indexOf(separator, searched);
     if (end >= 0) {
       const piece = rest.subarray(0, end);
       rest = rest.subarray(end + separator.length);
       searched = 0;
-      if (!isBlank(piece)) yield pieceOf(piece, number);
+      if (long !== undefined || piece.length > mostBytes) yield refused(long ?? piece, number, tooLong);
+      else if (!isBlank(piece)) yield pieceOf(piece, number);
+      long = undefined;
       number++;
       continue;
+    }
+    if (rest.length > mostBytes) {
+      long ??= rest.subarray(0, chunkSize);
+      rest = rest.subarray(rest.length - separator.length);
     }
     searched = Math.max(0, rest.length - separator.length);
     const chunk = Buffer.allocUnsafe(chunkSize);
     const length = readSync(descriptor, chunk);
     if (length === 0) {
-      if (!isBlank(rest)) yield truncated(pieceOf(rest, number), recognizedId(rest));
+      if (long !== undefined) yield refused(long, number, tooLong);
+      else if (!isBlank(rest)) yield truncated(pieceOf(rest, number), recognizedId(rest));
       return;
     }
     rest = Buffer.concat([rest, chunk.subarray(0, length)]);
   }
+}
+
+function refused(bytes: Buffer, number: number, text: string): Piece {
+  return { number, id: recognizedId(bytes), value: undefined, faults: [{ field: '', text }] };
 }
 
 /** A complete file ends with the separator: what follows the last one is a write that never finished. */
@@ -84,19 +114,18 @@ function isBlank(piece: Buffer): boolean {
 
 /** Reads one record. */
 export function pieceOf(bytes: Buffer, number: number): Piece {
-  const broken = (text: string): Piece => ({ number, id: recognizedId(bytes), value: undefined, faults: [{ field: '', text }] });
   let text: string;
   try {
     text = utf8.decode(bytes);
   } catch {
-    return broken(`is not UTF-8 (${fieldOfBadByte(bytes)})`);
+    return refused(bytes, number, `is not UTF-8 (${fieldOfBadByte(bytes)})`);
   }
   try {
     const value: unknown = JSON.parse(text);
     const faults = jsonFaults(text);
     return faults.length > 0 ? { number, id: recognizedId(bytes), value: undefined, faults } : { number, id: undefined, value, faults };
   } catch {
-    return broken('is not JSON');
+    return refused(bytes, number, 'is not JSON');
   }
 }
 
@@ -104,7 +133,7 @@ export function pieceOf(bytes: Buffer, number: number): Piece {
 function recognizedId(bytes: Buffer): string | undefined {
   const text = bytes.toString('latin1');
   let depth = 0;
-  for (const [part, id] of text.matchAll(/"(?:[^"\\]|\\.)*"\s*:\s*(-?\d{1,20})?|"(?:[^"\\]|\\.)*"|[{}]/g)) {
+  for (const [part, id] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*(-?\d{1,20})?|"[^"\\]*(?:\\.[^"\\]*)*"|[{}]/g)) {
     if (part === '{') depth++;
     else if (part === '}') depth--;
     else if (depth === 1 && id !== undefined && /^"Id"/i.test(part)) return id;

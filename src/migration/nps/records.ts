@@ -13,7 +13,13 @@ const texts = z.array(z.string('must be a text'), 'must be a list of texts').nul
 /** A nested object with zero values for null. */
 const nested = <T extends z.ZodRawShape>(shape: T) => z.preprocess((value) => value ?? {}, z.object(shape, 'must be an object'));
 const flow = nested({ InletFlow: whole, ExportFlow: whole, FlowLimit: whole, TimeLimit: text });
-const accounts = nested({ AccountMap: z.record(z.string(), z.string('must be a text'), 'must be an object').nullish().transform((value) => value ?? {}) });
+/** Users and passwords. Not as an object: a user may be called `__proto__`. */
+const accounts = nested({
+  AccountMap: z.preprocess(
+    (value) => typeof value === 'object' && !Array.isArray(value) ? Object.entries(value ?? {}) : value ?? [],
+    z.array(z.tuple([z.string(), z.string('must be a text')]), 'must be an object'),
+  ),
+});
 const owner = z.object({ Id: id }, 'must be an object with an Id');
 const record = 'must be an object';
 

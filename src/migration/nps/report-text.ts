@@ -1,7 +1,7 @@
 import { type ImportReport, importResources, type ImportResource } from '../../schema/import/report.ts';
 
 /** The fields of an import, as NPS names them. */
-const npsNames: Readonly<Record<string, string>> = {
+const npsNames: ReadonlyMap<string, string> = new Map(Object.entries({
   id: 'Id',
   username: 'UserName',
   tokenHash: 'ApiTokenHash',
@@ -35,7 +35,8 @@ const npsNames: Readonly<Record<string, string>> = {
   wildcard: 'Wildcard',
   certificatePath: 'CertFilePath',
   privateKeyPath: 'KeyFilePath',
-};
+  serverUrl: 'ServerUrl',
+}));
 
 const titles: Readonly<Record<ImportResource, string>> = {
   user: 'users',
@@ -48,7 +49,7 @@ const titles: Readonly<Record<ImportResource, string>> = {
 
 /** A report with the field names of NPS. */
 export function withNpsNames(report: ImportReport): ImportReport {
-  return { ...report, problems: report.problems.map(({ field, ...problem }) => ({ ...problem, field: npsNames[field.split('.')[0] ?? ''] ?? field })) };
+  return { ...report, problems: report.problems.map(({ field, ...problem }) => ({ ...problem, field: npsNames.get(field.split('.')[0] ?? '') ?? field.slice(0, 200) })) };
 }
 
 /** A report as a table with lists, for people. @param remarks on the folder as a whole */

@@ -16,7 +16,7 @@ const limits = 'limits always apply; `adit import nps` reads this key, and impor
 const tls = 'put a reverse proxy with a certificate in front of the API (docs/reverse-proxy.md)';
 
 /** Every key of nps.conf that the lineages know. */
-const rows: Readonly<Record<string, Row>> = {
+const rows: ReadonlyMap<string, Row> = new Map(Object.entries<Row>({
   bridge_ip: { to: 'bridgeHost' },
   bridge_port: { to: 'bridgePort' },
   bridge_type: { unneeded: 'agents connect over TCP, or over TLS to bridge_tls_port; there is no KCP' },
@@ -67,7 +67,7 @@ const rows: Readonly<Record<string, Row>> = {
   pprof_port: { instead: '/metrics has figures of the server' },
   appname: { unneeded: 'it had no effect' },
   runmode: { unneeded: 'responses are always compact' },
-};
+}));
 
 /** A settings file made from an nps.conf. */
 export interface SettingsFile {
@@ -83,7 +83,7 @@ export function settingsFileOf(npsConf: string): SettingsFile {
   const [settings, unneeded, instead]: [string[], string[], string[]] = [[], [], []];
   for (const key of conf.keys()) {
     const text = conf.text(key);
-    const row = rows[key];
+    const row = rows.get(key);
     if (row === undefined) instead.push(`${key}: unknown to NPS as far as known; not carried over`);
     else if ('unneeded' in row) unneeded.push(`${key}: ${row.unneeded}`);
     else if ('instead' in row) instead.push(`${key}: ${row.instead}`);
@@ -96,7 +96,7 @@ export function settingsFileOf(npsConf: string): SettingsFile {
     }
   }
   const comments = (title: string, lines: readonly string[]): string =>
-    lines.length === 0 ? '' : `\n# ${title}\n${lines.map((line) => `#   ${line}\n`).join('')}`;
+    lines.length === 0 ? '' : `\n# ${title}\n${lines.map((line) => `#   ${line.replace(/\p{Cc}/gu, '?')}\n`).join('')}`;
   const text = [
     '# Made from an nps.conf by `adit import nps-conf`. All settings are described in docs/settings.md.\n\n',
     settings.map((line) => `${line}\n`).join(''),
@@ -127,5 +127,5 @@ function faultOf(name: SettingName, value: string): string | undefined {
 
 function tomlOf(name: SettingName, value: string): string {
   const bare = ['PORT', 'BOOLEAN'].includes(infoOf(name).value);
-  return bare ? value.replace(/^0+(?=\d)/, '') : JSON.stringify(value);
+  return bare ? value.replace(/^0+(?=\d)/, '') : JSON.stringify(value).replaceAll('\x7F', '\\u007F');
 }

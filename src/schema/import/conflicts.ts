@@ -15,11 +15,11 @@ export type TunnelClaims = Pick<Tunnel, 'id' | 'mode' | 'port' | 'serverIp' | 'e
 export type HostClaims = Pick<Host, 'id' | 'host' | 'location' | 'scheme' | 'clientId' | 'namedByAdmin' | 'platformDomainId'>;
 
 /** Values that only one record may have. */
-export class Unique<Value> {
-  readonly #owners = new Map<Value, string>();
+class Unique {
+  readonly #owners = new Map<string, string>();
 
   /** Claims a value. @param owner its name in messages @returns who has it already; undefined = nobody had */
-  claim(value: Value, owner: string): string | undefined {
+  claim(value: string, owner: string): string | undefined {
     const before = this.#owners.get(value);
     if (before === undefined) this.#owners.set(value, owner);
     return before;
@@ -32,11 +32,42 @@ export interface Conflict {
   readonly text: string;
 }
 
+/** What records of a kind must not have in common. */
+export interface Claims<Row> {
+  /** Adds a record. @param owner its name in messages @returns why it can't be stored beside those that were added before */
+  add(row: Row, owner: string): Conflict | undefined;
+}
+
+/** Records whose field must be unique. @param what the field is, for messages */
+export function uniqueField<Field extends string>(field: Field, column: string, what: string): Claims<Readonly<Record<Field, string>>> {
+  const values = new Unique();
+  return {
+    add(row, owner) {
+      const other = values.claim(row[field], owner);
+      return other === undefined ? undefined : { field: column, text: `is the ${what} of ${other}, too` };
+    },
+  };
+}
+
+/** Platform domains, which must not overlap. */
+export class DomainConflicts implements Claims<Pick<PlatformDomain, 'id' | 'wildcard'>> {
+  readonly #ids = new Unique();
+  readonly #taken: Array<{ readonly wildcard: string; readonly owner: string }> = [];
+
+  add({ id, wildcard }: Pick<PlatformDomain, 'id' | 'wildcard'>, owner: string): Conflict | undefined {
+    const other = this.#taken.find((taken) => patternsOverlap(taken.wildcard, wildcard));
+    if (other !== undefined) return { field: 'wildcard', text: `${wildcard} overlaps ${other.wildcard} (${other.owner})` };
+    if (this.#ids.claim(id, owner) !== undefined) return { field: 'id', text: 'occurs twice' };
+    this.#taken.push({ wildcard, owner });
+    return undefined;
+  }
+}
+
 /** The ports and passwords of all tunnels. */
-export class TunnelConflicts {
+export class TunnelConflicts implements Claims<TunnelClaims> {
   readonly #settings: SchemaSettings;
   readonly #ports = new Map<string, Array<{ readonly serverIp: string; readonly owner: string }>>();
-  readonly #passwords = new Unique<string>();
+  readonly #passwords = new Unique();
 
   constructor(settings: SchemaSettings) {
     this.#settings = settings;
@@ -64,7 +95,7 @@ export class TunnelConflicts {
 }
 
 /** The routes of all hosts (contract 4.7). */
-export class HostConflicts {
+export class HostConflicts implements Claims<HostClaims> {
   readonly #byName = new Map<string, Array<{ readonly claims: HostClaims; readonly owner: string }>>();
   /** Exact names and wildcards below each wildcard suffix. */
   readonly #below = new Map<string, Array<{ readonly claims: HostClaims; readonly owner: string }>>();

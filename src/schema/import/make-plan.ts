@@ -1,9 +1,9 @@
-import { cleanIpList, joinIpList } from '../../rules/ip-list.ts';
-import { patternsOverlap } from '../../rules/host-overlap.ts';
-import type { User } from '../../store/generated/sqlite/client.ts';
-import type { AditError } from '../errors.ts';
+import { OwnNames } from '../../rules/own-names.ts';
+import type { Client, User } from '../../store/generated/sqlite/client.ts';
+import { invalidInput } from '../errors.ts';
 import { platformEntries } from '../platform-domain/input.ts';
-import { HostConflicts, TunnelConflicts, Unique } from './conflicts.ts';
+import { ipListOf, textOf } from '../values/input.ts';
+import { DomainConflicts, HostConflicts, TunnelConflicts, uniqueField } from './conflicts.ts';
 import { digestOf, passwordChanged } from './digest.ts';
 import { ImportPlan } from './plan.ts';
 import type { Imported, ImportSet } from './records.ts';
@@ -24,25 +24,17 @@ export async function makePlan(set: ImportSet, stored: StoredState, parts: RowPa
 }
 
 async function planUsers(plan: ImportPlan): Promise<void> {
-  const names = new Unique<string>();
-  const tokens = new Unique<string>();
   const { users } = plan.stored;
-  const records = plan.classified(plan.set.users, (user) => users.get(user.id), (user, { passwordHash }) => passwordChanged(user.password, passwordHash));
-  for (const { id, username } of kept(users, records)) names.claim(username, `user ${id} of this server`);
-  for (const { record: user, state } of records) {
-    await plan.turn();
-    if (state !== 'added' && state !== 'changed') continue;
-    const row = plan.checked(user, (problems) => userRow(problems, user, plan.parts));
-    if (row === undefined) continue;
-    const other = names.claim(row.username, user.source);
-    if (other !== undefined) {
-      plan.problem(user, 'username', `is the name of ${other}, too`);
-      continue;
-    }
+  const candidates = await plan.candidates(
+    plan.classified(plan.set.users, (user) => users.get(user.id), (user, { passwordHash }) => passwordChanged(user.password, passwordHash)),
+    (problems, user) => userRow(problems, user, plan.parts),
+  );
+  const tokens = uniqueField('hash', 'tokenHash', 'token');
+  for (const { record: user, row, state } of plan.settled(candidates, users, () => uniqueField('username', 'username', 'name'), (id) => `user ${id}`)) {
     if (user.tokenHash !== '' && !plan.stored.tokenHashes.has(user.tokenHash)) {
-      const holder = tokens.claim(user.tokenHash, user.source);
-      if (holder === undefined) plan.tokens.push({ userId: user.id, hash: user.tokenHash });
-      else plan.problem(user, 'tokenHash', `is the token of ${holder}, too`);
+      const conflict = tokens.add({ hash: user.tokenHash }, user.source);
+      if (conflict === undefined) plan.tokens.push({ userId: user.id, hash: user.tokenHash });
+      else plan.problem(user, conflict.field, conflict.text);
     }
     const before = users.get(user.id);
     plan.write(plan.users, user, row, state, before !== undefined && !passwordChanged(user.password, before.passwordHash));
@@ -51,92 +43,53 @@ async function planUsers(plan: ImportPlan): Promise<void> {
 
 async function planDomains(plan: ImportPlan): Promise<void> {
   const { domains } = plan.stored;
-  const records = plan.classified(plan.set.platformDomains, (domain) => domains.get(domain.id));
-  const all = kept(domains, records).map((domain) => ({ ...domain, source: `platform domain ${domain.id} of this server` }));
-  const ids = new Unique<string>();
-  for (const { record, state } of records) {
-    const twice = record.id === '' ? undefined : ids.claim(record.id, record.source);
-    if (twice !== undefined) plan.problem(record, 'id', 'occurs twice');
-    if (state !== 'added' && state !== 'changed') continue;
-    const problems: AditError[] = [];
-    const entry = plan.checked(
-      record,
-      (collected) =>
-        platformEntries(collected, [{
-          id: record.id || null,
-          wildcard: record.wildcard,
-          certificatePath: record.certificatePath || null,
-          privateKeyPath: record.privateKeyPath || null,
-        }], [...domains.values()])?.[0],
-      problems,
-    );
-    if (entry === undefined || twice !== undefined) continue;
-    const other = all.find(({ id, wildcard }) => id !== entry.id && patternsOverlap(wildcard, entry.wildcard));
-    if (other !== undefined) {
-      plan.problem(record, 'wildcard', `${entry.wildcard} overlaps ${other.wildcard}`);
-      continue;
-    }
-    all.push({ ...entry, source: record.source });
-    plan.write(plan.domains, { ...record, id: entry.id }, entry, state, false);
+  const candidates = await plan.candidates(
+    plan.classified(plan.set.platformDomains, (domain) => domains.get(domain.id)),
+    (problems, { id, wildcard, certificatePath, privateKeyPath }) =>
+      platformEntries(problems, [{ id, wildcard, certificatePath: certificatePath || null, privateKeyPath: privateKeyPath || null }], [])?.[0],
+  );
+  for (const { record, row, state } of plan.settled(candidates, domains, () => new DomainConflicts(), (id) => `platform domain ${id}`)) {
+    plan.write(plan.domains, record, row, state, false);
   }
 }
 
 async function planClients(plan: ImportPlan): Promise<void> {
   const { clients, users } = plan.stored;
-  const keys = new Unique<string>();
   const owners = new Map<number, Pick<User, 'id' | 'expiresAt'>>([...users, ...plan.users.map(({ row }) => [row.id, row] as const)]);
-  const records = plan.classified(
-    plan.set.clients,
-    (client) => clients.get(client.id),
-    (client, { webPasswordHash }) => passwordChanged(client.webPassword, webPasswordHash),
+  const isOrphan = ({ ownerId }: Imported<'client'>): boolean => ownerId !== 0 && !owners.has(ownerId);
+  const candidates = await plan.candidates(
+    plan.classified(
+      plan.set.clients,
+      (client) => clients.get(client.id),
+      (client, { webPasswordHash }) => passwordChanged(client.webPassword, webPasswordHash),
+    ),
+    (problems, client) => {
+      const row = clientRow(problems, client, owners.get(client.ownerId) ?? null, plan.parts);
+      const vkey = client.verifyKey === '' ? clients.get(client.id)?.vkey : undefined;
+      return { ...row, ...(vkey !== undefined && { vkey }), ...(isOrphan(client) && { enabled: false, disabledByAdmin: true }) };
+    },
   );
-  for (const { id, vkey } of kept(clients, records)) keys.claim(vkey, `client ${id} of this server`);
-  for (const { record: client, state } of records) {
-    await plan.turn();
-    if (state !== 'added' && state !== 'changed') continue;
-    const owner = owners.get(client.ownerId);
-    const orphaned = client.ownerId !== 0 && owner === undefined;
-    const row = plan.checked(client, (problems) => clientRow(problems, client, owner ?? null, plan.parts));
-    if (row === undefined) continue;
-    if (orphaned) {
-      plan.notes.push({
-        source: client.source,
-        text: `its user ${client.ownerId} does not exist: imported without an owner and disabled, as when a user is deleted`,
-      });
+  for (const { record: client, row, state } of plan.settled(candidates, clients, () => uniqueField('vkey', 'verifyKey', 'key'), (id) => `client ${id}`)) {
+    if (isOrphan(client)) {
+      plan.note(client, `its user ${client.ownerId} does not exist: imported without an owner and disabled, as when a user is deleted`);
     }
-    if (client.verifyKey === '') plan.notes.push({ source: client.source, text: 'has no key: a new one is generated' });
-    const other = keys.claim(row.vkey, client.source);
-    if (other !== undefined) {
-      plan.problem(client, 'verifyKey', `is the key of ${other}, too`);
-      continue;
-    }
+    if (client.verifyKey === '' && state === 'added') plan.note(client, 'has no key: a new one is generated');
     const before = clients.get(client.id);
-    const named = orphaned
-      ? { ...row, enabled: false, disabledByAdmin: true }
-      : client.verifyKey === '' && before !== undefined
-      ? { ...row, vkey: before.vkey }
-      : row;
-    plan.write(plan.clients, client, named, state, before !== undefined && !passwordChanged(client.webPassword, before.webPasswordHash));
+    plan.write(plan.clients, client, row, state, before !== undefined && !passwordChanged(client.webPassword, before.webPasswordHash));
   }
 }
 
 async function planTunnels(plan: ImportPlan): Promise<void> {
-  const { settings } = plan.parts;
-  const conflicts = new TunnelConflicts(settings);
+  const { tunnels } = plan.stored;
   const clients = plan.clientIds();
-  const records = plan.classified(plan.set.tunnels, (tunnel) => plan.stored.tunnels.get(tunnel.id));
-  for (const tunnel of kept(plan.stored.tunnels, records)) conflicts.add(tunnel, `tunnel ${tunnel.id} of this server`);
-  for (const { record: tunnel, state } of records) {
-    await plan.turn();
-    if (state !== 'added' && state !== 'changed') continue;
+  const candidates = await plan.candidates(plan.classified(plan.set.tunnels, (tunnel) => tunnels.get(tunnel.id)), (problems, tunnel) => {
     const dangles = plan.dangles(tunnel, clients);
-    const row = plan.checked(tunnel, (problems) => tunnelRow(problems, tunnel, plan.parts));
-    if (row === undefined || dangles) continue;
-    const conflict = conflicts.add(row, tunnel.source);
-    if (conflict !== undefined) {
-      plan.problem(tunnel, conflict.field, conflict.text);
-      continue;
-    }
+    const row = tunnelRow(problems, tunnel, plan.parts);
+    return dangles ? undefined : row;
+  });
+  for (
+    const { record: tunnel, row, state } of plan.settled(candidates, tunnels, () => new TunnelConflicts(plan.parts.settings), (id) => `tunnel ${id}`)
+  ) {
     plan.noteLocalProxy(tunnel, row);
     plan.write(plan.tunnels, tunnel, row, state, false);
   }
@@ -144,36 +97,41 @@ async function planTunnels(plan: ImportPlan): Promise<void> {
 
 async function planHosts(plan: ImportPlan): Promise<void> {
   const { settings } = plan.parts;
+  const { hosts } = plan.stored;
   const domains = new Map([...plan.stored.domains, ...plan.domains.map(({ row }) => [row.id, row] as const)]);
   const clients = plan.clientIds();
-  const owners = new Map<number, number | null>([
-    ...Array.from(plan.stored.clients.values(), ({ id, userId }) => [id, userId] as const),
-    ...plan.clients.map(({ row }) => [row.id, row.userId] as const),
+  const holders = new Map<number, Pick<Client, 'userId' | 'webUsername'>>([
+    ...plan.stored.clients,
+    ...plan.clients.map(({ row }) => [row.id, row] as const),
   ]);
-  const serverUrl = plan.set.globalSettings?.serverUrl ?? plan.stored.globalSettings.serverUrl;
-  const conflicts = new HostConflicts([...domains.values()], [settings.publicUrl, serverUrl], (clientId) => {
-    const owner = owners.get(clientId) ?? null;
-    return owner === null ? `client ${clientId}` : `user ${owner}`;
-  });
-  const records = plan.classified(plan.set.hosts, (host) => plan.stored.hosts.get(host.id));
-  for (const host of kept(plan.stored.hosts, records)) conflicts.add(host, `host ${host.id} of this server`);
-  for (const { record: host, state } of records) {
-    await plan.turn();
-    if (state !== 'added' && state !== 'changed') continue;
+  /** Whether somebody else than the administrator may have chosen the names of a client's hosts. */
+  const isTenant = ({ clientId }: Imported<'host'>): boolean => {
+    const client = holders.get(clientId);
+    return client !== undefined && (client.userId !== null || client.webUsername !== '');
+  };
+  const ownUrls = [settings.publicUrl, plan.set.globalSettings?.serverUrl ?? plan.stored.globalSettings.serverUrl];
+  const ownNames = new OwnNames(ownUrls);
+  const candidates = await plan.candidates(plan.classified(plan.set.hosts, (host) => hosts.get(host.id)), (problems, host) => {
     const dangles = plan.dangles(host, clients);
     const domain = host.platformDomainId === '' ? null : domains.get(host.platformDomainId);
     if (domain === undefined) {
-      plan.problem(host, 'platformDomainId', `the platform domain ${host.platformDomainId} does not exist, or cannot be imported`);
-      continue;
+      throw invalidInput('platformDomainId', `the platform domain ${host.platformDomainId} does not exist, or cannot be imported`);
     }
-    const row = plan.checked(host, (problems) => hostRow(problems, host, domain, plan.parts));
-    if (row === undefined || dangles) continue;
-    const conflict = conflicts.add(row, host.source);
-    if (conflict !== undefined) {
-      plan.problem(host, conflict.field, conflict.text);
-      continue;
-    }
+    const row = hostRow(problems, host, domain, { ...plan.parts, namedByAdmin: !isTenant(host) });
+    const before = hosts.get(host.id);
+    const keepsName = before?.namedByAdmin === true && before.host === row.host;
+    return dangles ? undefined : { ...row, namedByAdmin: row.namedByAdmin || keepsName };
+  });
+  const claims = () =>
+    new HostConflicts([...domains.values()], ownUrls, (clientId) => {
+      const owner = holders.get(clientId)?.userId ?? null;
+      return owner === null ? `client ${clientId}` : `user ${owner}`;
+    });
+  for (const { record: host, row, state } of plan.settled(candidates, hosts, claims, (id) => `host ${id}`)) {
     plan.noteLocalProxy(host, row);
+    if (!row.namedByAdmin && ownNames.has(row.host)) {
+      plan.note(host, "its name is one of the server's own, and its client has a user or a web login: it is not served until an administrator saves its name again");
+    }
     plan.write(plan.hosts, host, row, state, false);
   }
 }
@@ -182,7 +140,14 @@ function planGlobal(plan: ImportPlan, record: Imported<'globalSettings'>): void 
   const digest = digestOf(record);
   const earlier = plan.stored.earlier.get(earlierKey('globalSettings', 1));
   const { blackIpList, serverUrl } = plan.stored.globalSettings;
-  const wanted = { blackIpList: joinIpList(cleanIpList(record.blocklist)), serverUrl: record.serverUrl.trim() };
+  const wanted = plan.checked(record, (problems) => {
+    const { blocklist = '', url = '' } = problems.columns({
+      blocklist: () => ipListOf({ kind: 'admin' }, 'blocklist', record.blocklist),
+      url: () => textOf('serverUrl', record.serverUrl.trim()),
+    });
+    return { blackIpList: blocklist, serverUrl: url };
+  });
+  if (wanted === undefined) return;
   if (earlier?.digest === digest) {
     plan.counts.globalSettings.unchanged++;
     return;
@@ -194,10 +159,4 @@ function planGlobal(plan: ImportPlan, record: Imported<'globalSettings'>): void 
   plan.counts.globalSettings[earlier === undefined ? 'added' : 'changed']++;
   plan.globalSettings = wanted;
   plan.remembered.push({ resource: 'globalSettings', recordId: '1', digest, inletBytes: 0, exportBytes: 0 });
-}
-
-/** The stored rows that the import does not replace. */
-function kept<Id, Row>(rows: ReadonlyMap<Id, Row>, records: ReadonlyArray<{ readonly record: { readonly id: Id }; readonly state: string }>): Row[] {
-  const replaced = new Set(records.filter(({ state }) => state === 'changed').map(({ record }) => record.id));
-  return Array.from(rows).filter(([id]) => !replaced.has(id)).map(([, row]) => row);
 }

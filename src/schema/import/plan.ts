@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { GlobalSettings, PlatformDomain } from '../../store/generated/sqlite/client.ts';
 import type { AditError } from '../errors.ts';
 import { Problems } from '../values/problems.ts';
+import type { Claims, Conflict } from './conflicts.ts';
 import { digestOf } from './digest.ts';
 import type { Imported, ImportRecord, ImportSet } from './records.ts';
 import type { ImportCounts, ImportNote, ImportProblem, ImportResource, importResources } from './report.ts';
@@ -36,6 +37,19 @@ export interface CounterDelta {
 
 /** A record with an id. */
 type Identified = Exclude<ImportRecord, { readonly kind: 'leftOut' | 'globalSettings' }>;
+
+/** What an import does with a record. */
+interface Classified<Record> {
+  readonly record: Record;
+  readonly state: 'added' | 'changed' | 'unchanged' | 'gone' | 'conflict';
+}
+
+/** A record that can be imported as far as it is known by itself, and its row. */
+export interface Candidate<Record, Row> {
+  readonly record: Record;
+  readonly row: Row;
+  readonly state: 'added' | 'changed';
+}
 
 /** How many records are planned before other work gets its turn. */
 const slice = 200;
@@ -82,7 +96,7 @@ export class ImportPlan {
     records: readonly Record[],
     storedOf: (record: Record) => Row | undefined,
     otherwiseChanged: (record: Record, row: Row) => boolean = () => false,
-  ): Array<{ readonly record: Record; readonly state: 'added' | 'changed' | 'unchanged' | 'gone' | 'conflict' }> {
+  ): Array<Classified<Record>> {
     return records.map((record) => {
       const resource = resourceOf(record);
       const earlier = this.stored.earlier.get(earlierKey(resource, record.id));
@@ -126,11 +140,57 @@ export class ImportPlan {
   }
 
   /** Runs the checks of a record's fields. @returns undefined = there are problems, which are noted */
-  checked<Row>(record: { readonly source: string }, make: (problems: Problems) => Row, found: AditError[] = []): Row | undefined {
+  checked<Row>(record: { readonly source: string }, make: (problems: Problems) => Row): Row | undefined {
+    const found: AditError[] = [];
     const problems = new Problems('', found);
     const row = problems.check(() => make(problems), 'id');
     for (const { params, message } of found) this.problem(record, String(params['field'] ?? '').replace('platformDomains.0.', ''), message);
     return found.length > 0 ? undefined : row;
+  }
+
+  /** The new and changed records of which a row can be made. @param make returns undefined for a problem that it has noted itself */
+  async candidates<Record extends Identified, Row>(
+    classified: ReadonlyArray<Classified<Record>>,
+    make: (problems: Problems, record: Record) => Row | undefined,
+  ): Promise<Array<Candidate<Record, Row>>> {
+    const candidates: Array<Candidate<Record, Row>> = [];
+    for (const { record, state } of classified) {
+      if (++this.#planned % slice === 0) await setImmediate();
+      if (state !== 'added' && state !== 'changed') continue;
+      const row = this.checked(record, (problems) => make(problems, record));
+      if (row !== undefined) candidates.push({ record, row, state });
+    }
+    return candidates;
+  }
+
+  /**
+   * Drops the candidates that conflict with others or with stored rows that stay, which become problems. A stored row stays unless a candidate replaces it, so
+   * two records may exchange values; if one of the two can't be imported, the other one can't either.
+   * @param nameOf the name of a stored row in messages
+   */
+  settled<Record extends Identified, Row, Stored>(
+    candidates: ReadonlyArray<Candidate<Record, Row>>,
+    stored: ReadonlyMap<Record['id'], Stored>,
+    claims: () => Claims<Row | Stored>,
+    nameOf: (id: Record['id']) => string,
+  ): Array<Candidate<Record, Row>> {
+    let left = [...candidates];
+    for (;;) {
+      const replaced = new Set(left.filter(({ state }) => state === 'changed').map(({ record }) => record.id));
+      const all = claims();
+      for (const [id, row] of stored) if (!replaced.has(id)) all.add(row, `${nameOf(id)} of this server`);
+      const refused = new Map<Candidate<Record, Row>, Conflict>();
+      for (const candidate of left) {
+        const conflict = all.add(candidate.row, candidate.record.source);
+        if (conflict !== undefined) refused.set(candidate, conflict);
+      }
+      // The stored row of a refused change stays: it may conflict with others.
+      const staying = Array.from(refused).filter(([{ state }]) => state === 'changed');
+      const dropped = staying.length > 0 ? new Map(staying) : refused;
+      for (const [{ record }, { field, text }] of dropped) this.problem(record, field, text);
+      left = left.filter((candidate) => !dropped.has(candidate));
+      if (staying.length === 0) return left;
+    }
   }
 
   dangles(record: Imported<'tunnel'> | Imported<'host'>, clients: ReadonlySet<number>): boolean {
@@ -144,7 +204,11 @@ export class ImportPlan {
   }
 
   noteLocalProxy({ source, localProxy }: { readonly source: string; readonly localProxy: boolean }, row: { readonly localProxy: boolean }): void {
-    if (localProxy && !row.localProxy) this.notes.push({ source, text: 'local_proxy is not carried over: allow_local_proxy is false in the settings' });
+    if (localProxy && !row.localProxy) this.note({ source }, 'local_proxy is not carried over: allow_local_proxy is false in the settings');
+  }
+
+  note({ source }: { readonly source: string }, text: string): void {
+    this.notes.push({ source, text });
   }
 
   problem({ source }: { readonly source: string }, field: string, text: string): void {
@@ -164,10 +228,6 @@ export class ImportPlan {
         this.missing.push({ source: key, text: 'was imported before, and is no longer in the folder: it stays; delete it here if it is not needed' });
       }
     }
-  }
-
-  async turn(): Promise<void> {
-    if (++this.#planned % slice === 0) await setImmediate();
   }
 }
 

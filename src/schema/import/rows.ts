@@ -130,8 +130,13 @@ export function tunnelRow(problems: Problems, tunnel: Imported<'tunnel'>, { sett
   } satisfies Prisma.TunnelUncheckedCreateInput;
 }
 
-/** @param domain its platform domain; null = a custom host */
-export function hostRow(problems: Problems, host: Imported<'host'>, domain: PlatformDomain | null, { settings, now }: RowParts) {
+/** @param domain its platform domain; null = a custom host. `namedByAdmin`: nobody but an administrator can have chosen its name */
+export function hostRow(
+  problems: Problems,
+  host: Imported<'host'>,
+  domain: PlatformDomain | null,
+  { settings, now, namedByAdmin }: RowParts & { readonly namedByAdmin: boolean },
+) {
   const context = { caller: administrator, settings };
   const { remark, scheme, location, targets, localProxy, headers, hostChange, certificate, privateKey } = host;
   const columns = hostColumns(problems, context, { remark, scheme, location, targets, localProxy, headers, hostChange });
@@ -154,7 +159,7 @@ export function hostRow(problems: Problems, host: Imported<'host'>, domain: Plat
     keyFilePath: certified.keyFilePath ?? '',
     autoHttps: scheme !== 'http' && host.autoHttps,
     acme: host.acme && scheme !== 'http' && domain === null && acmeFault(name.host) === '',
-    namedByAdmin: true,
+    namedByAdmin,
     enabled: host.enabled,
     createdAt: new Date(now),
     inletBytes: BigInt(host.inletBytes),

@@ -1,4 +1,4 @@
-import { addBytes, insertRows, reserveIds, updateRows } from '../../store/hot/bulk.ts';
+import { addBytes, insertRows, releaseUnique, reserveIds, updateRows } from '../../store/hot/bulk.ts';
 import type { Dialect } from '../../store/migrations.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { SchemaSettings } from '../services.ts';
@@ -87,6 +87,7 @@ function refusalOf(
 }
 
 async function write(tx: Transaction, plan: ImportPlan, stored: StoredState, dialect: Dialect): Promise<ImportedRows> {
+  await releaseChanged(tx, dialect, plan, stored);
   await save(tx, dialect, 'PlatformDomain', plan.domains, []);
   await save(tx, dialect, 'User', plan.users, ['createdAt'], 'passwordHash');
   await save(tx, dialect, 'Client', plan.clients, reported, 'webPasswordHash');
@@ -128,6 +129,17 @@ async function write(tx: Transaction, plan: ImportPlan, stored: StoredState, dia
     await reserveIds(tx, dialect, table, plan.highestId(kind));
   }
   return rowsFor(tx, plan);
+}
+
+/** Frees the unique values of stored rows that get others, since rows may exchange theirs, and new rows may get them. */
+async function releaseChanged(tx: Transaction, dialect: Dialect, plan: ImportPlan, { users, clients, tunnels, hosts, domains }: StoredState): Promise<void> {
+  const changed = <Id extends number | string, Row extends { readonly id: Id }>(rows: readonly PlannedRow<Row>[], differs: (row: Row) => boolean): Id[] =>
+    rows.filter(({ row, added }) => !added && differs(row)).map(({ row }) => row.id);
+  await releaseUnique(tx, dialect, 'PlatformDomain', changed(plan.domains, ({ id, wildcard }) => domains.get(id)?.wildcard !== wildcard));
+  await releaseUnique(tx, dialect, 'User', changed(plan.users, ({ id, username }) => users.get(id)?.username !== username));
+  await releaseUnique(tx, dialect, 'Client', changed(plan.clients, ({ id, vkey }) => clients.get(id)?.vkey !== vkey));
+  await releaseUnique(tx, dialect, 'Tunnel', changed(plan.tunnels, ({ id, password }) => tunnels.get(id)?.password !== password));
+  await releaseUnique(tx, dialect, 'Host', changed(plan.hosts, ({ id, host }) => hosts.get(id)?.host !== host));
 }
 
 /** Columns of clients that are not replaced: the engine writes them. */

@@ -2,7 +2,7 @@ import { invalidInput } from '../errors.ts';
 import { importRecord, ImportSet } from './records.ts';
 
 /** Maximum size of all parts of an import together, in characters. */
-const mostText = 64 * 1024 * 1024;
+const mostText = 128 * 1024 * 1024;
 /** How long the parts of an import that does not continue are held, in ms. */
 const heldMs = 10 * 60_000;
 
@@ -10,31 +10,40 @@ const heldMs = 10 * 60_000;
 export class ImportStage {
   #id = '';
   #set = new ImportSet();
-  #text = 0;
+  #length = 0;
+  /** The beginning of a line that the last part has not finished. */
+  #rest = '';
   #timer: NodeJS.Timeout | undefined;
 
   /**
    * Adds a part. Another id begins another import, and drops the parts of the previous one.
-   * @param part a JSON list of records
-   * @returns the number of records so far @throws {AditError} INVALID_INPUT
+   * @param part records as lines of JSON; a line may continue in the next part
+   * @returns the number of complete records so far @throws {AditError} INVALID_INPUT
    */
   add(id: string, part: string): number {
     if (id !== this.#id) this.#begin(id);
-    this.#text += part.length;
-    if (this.#text > mostText) {
+    this.#length += part.length;
+    try {
+      if (this.#length > mostText) {
+        throw invalidInput('part', `more than ${mostText} characters in one import: stop the server, and import without it`, { most: mostText });
+      }
+      const lines = `${this.#rest}${part}`.split('\n');
+      this.#rest = lines.pop() ?? '';
+      for (const line of lines) this.#set.add(recordOf(line));
+    } catch (error) {
       this.#begin('');
-      throw invalidInput('part', `more than ${mostText} characters in one import`, { most: mostText });
+      throw error;
     }
-    for (const record of recordsOf(part)) this.#set.add(record);
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#begin(''), heldMs).unref();
     return this.#set.size;
   }
 
-  /** The records, which are then no longer held; none if no part has arrived. */
+  /** The records, which are then no longer held; none if no part has arrived. @throws {AditError} INVALID_INPUT if the last line is not complete */
   take(id: string): ImportSet {
-    const set = id === this.#id ? this.#set : new ImportSet();
+    const [set, rest] = id === this.#id ? [this.#set, this.#rest] : [new ImportSet(), ''];
     if (id === this.#id) this.#begin('');
+    if (rest !== '') throw invalidInput('id', 'the last part of the import is missing');
     return set;
   }
 
@@ -42,18 +51,19 @@ export class ImportStage {
     clearTimeout(this.#timer);
     this.#id = id;
     this.#set = new ImportSet();
-    this.#text = 0;
+    this.#length = 0;
+    this.#rest = '';
   }
 }
 
-function recordsOf(part: string) {
+function recordOf(line: string) {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(part);
+    parsed = JSON.parse(line);
   } catch {
-    throw invalidInput('part', 'not JSON');
+    throw invalidInput('part', 'not lines of JSON');
   }
-  const checked = importRecord.array().safeParse(parsed);
+  const checked = importRecord.safeParse(parsed);
   if (checked.success) return checked.data;
   const [issue] = checked.error.issues;
   throw invalidInput('part', `${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}`);

@@ -12,7 +12,7 @@ export interface EarlierImport {
 /** The columns of the stored records that an import compares. */
 export interface StoredState {
   readonly users: ReadonlyMap<number, Pick<User, 'id' | 'username' | 'passwordHash' | 'expiresAt'>>;
-  readonly clients: ReadonlyMap<number, Pick<Client, 'id' | 'vkey' | 'userId' | 'webPasswordHash'>>;
+  readonly clients: ReadonlyMap<number, Pick<Client, 'id' | 'vkey' | 'userId' | 'webUsername' | 'webPasswordHash'>>;
   readonly tunnels: ReadonlyMap<number, Pick<Tunnel, 'id' | 'mode' | 'port' | 'serverIp' | 'enabled' | 'password'>>;
   readonly hosts: ReadonlyMap<number, Pick<Host, 'id' | 'host' | 'location' | 'scheme' | 'clientId' | 'namedByAdmin' | 'platformDomainId'>>;
   readonly domains: ReadonlyMap<string, PlatformDomain>;
@@ -56,7 +56,7 @@ export async function readStoredState(tx: Reading): Promise<StoredState> {
   }
   return {
     users: await byId((last) => tx.user.findMany({ ...page(last), select: { id: true, username: true, passwordHash: true, expiresAt: true } })),
-    clients: await byId((last) => tx.client.findMany({ ...page(last), select: { id: true, vkey: true, userId: true, webPasswordHash: true } })),
+    clients: await byId((last) => tx.client.findMany({ ...page(last), select: { id: true, vkey: true, userId: true, webUsername: true, webPasswordHash: true } })),
     tunnels: await byId((last) =>
       tx.tunnel.findMany({ ...page(last), select: { id: true, mode: true, port: true, serverIp: true, enabled: true, password: true } })
     ),

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Dialect } from '../migrations.ts';
 import type { Transaction } from '../transaction.ts';
 import { storedTime } from './stored-time.ts';
@@ -26,15 +27,28 @@ export async function updateRows(tx: Transaction, dialect: Dialect, table: BulkT
   await inBatches(tx, rows, `UPDATE "${table}" AS t SET ${set} FROM (${selectRows(dialect, table, names, true)}) AS n WHERE ${same}`);
 }
 
-/** Adds bytes to the counters of many rows; a sum is never negative. */
+/** The column of each table in which no two rows may have the same value. */
+const uniqueColumns = { User: 'username', Client: 'vkey', Tunnel: 'password', Host: 'platformPrefix', PlatformDomain: 'wildcard' } as const;
+
+/** Gives rows another unique value until they are updated: otherwise two rows could not exchange theirs. */
+export async function releaseUnique(tx: Transaction, dialect: Dialect, table: keyof typeof uniqueColumns, ids: ReadonlyArray<number | string>): Promise<void> {
+  if (ids.length === 0) return;
+  const id = table === 'PlatformDomain' ? 'value' : dialect === 'sqlite' ? 'CAST(value AS INTEGER)' : 'value::int';
+  const listed = dialect === 'sqlite' ? 'json_each(?)' : 'jsonb_array_elements_text($1::jsonb)';
+  // The name of a random number that nobody has chosen.
+  const set = `"${uniqueColumns[table]}" = '${randomUUID()} ' || id`;
+  await tx.$executeRawUnsafe(`UPDATE "${table}" SET ${set} WHERE id IN (SELECT ${id} FROM ${listed})`, JSON.stringify(ids.map(String)));
+}
+
+/** Adds bytes to the counters of many rows. A sum is never negative, and never beyond what a number holds exactly. */
 export async function addBytes(
   tx: Transaction,
   dialect: Dialect,
   table: 'Client' | 'Tunnel' | 'Host',
   rows: ReadonlyArray<{ readonly id: number; readonly inletBytes: number; readonly exportBytes: number }>,
 ): Promise<void> {
-  const most = dialect === 'sqlite' ? 'max' : 'greatest';
-  const set = ['inletBytes', 'exportBytes'].map((name) => `"${name}" = ${most}(0, t."${name}" + n."${name}")`).join(', ');
+  const [most, least] = dialect === 'sqlite' ? ['max', 'min'] : ['greatest', 'least'];
+  const set = ['inletBytes', 'exportBytes'].map((name) => `"${name}" = ${least}(${Number.MAX_SAFE_INTEGER}, ${most}(0, t."${name}" + n."${name}"))`).join(', ');
   const names = ['id', 'inletBytes', 'exportBytes'];
   await inBatches(tx, rows, `UPDATE "${table}" AS t SET ${set} FROM (${selectRows(dialect, table, names, true)}) AS n WHERE t.id = n.id`);
 }

@@ -1,0 +1,123 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import process from 'node:process';
+import { afterAll, afterEach, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { lineages } from '../../src/migration/nps/export/records.ts';
+import { type Child, endChildren } from '../support/child.ts';
+import { eachDialect } from '../support/database.ts';
+import { endurance, sized } from '../support/endurance.ts';
+import { eventuallyAsync } from '../support/eventually.ts';
+import { startHttpTarget } from '../support/http-target.ts';
+import { loadAddress, type LoadedTunnel, writeLoad } from '../support/nps-load.ts';
+import { settingsOf, startCommand } from '../support/nps-command.ts';
+import { call, type ServerProcess, startAgent, startServer } from '../support/processes.ts';
+import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
+import { udpPeer } from '../support/udp.ts';
+
+const LOAD = sized({ clients: 100, tunnels: 500, hosts: 50, users: 5 }, { clients: 10_000, tunnels: 50_000, hosts: 5000, users: 500 });
+/** An import may take this long, and its process this much memory. */
+const [MOST_MS, MOST_BYTES] = [20_000, 400e6];
+
+afterEach(endChildren);
+afterAll(removeScratchDirectories);
+
+/** Runs an import as an operator does. @returns what it printed, its time and CPU time in ms, and its largest memory in bytes */
+async function timed(folder: string, settings: ReturnType<typeof settingsOf>) {
+  const began = performance.now();
+  const child = startCommand(['import', 'nps', folder], settings, []);
+  let [memory, cpu] = [0, 0];
+  const look = setInterval(() => {
+    memory = Math.max(memory, largestMemory(child));
+    cpu = Math.max(cpu, cpuTime(child));
+  }, 50);
+  const exit = await child.exited;
+  clearInterval(look);
+  return { ...exit, output: child.output, took: performance.now() - began, memory, cpu };
+}
+
+/** VmHWM; 0 = the process has ended. */
+function largestMemory({ pid }: Child): number {
+  return Number(/^VmHWM:\s+(\d+) kB/m.exec(ofProcess(pid, 'status'))?.[1] ?? 0) * 1024;
+}
+
+/** In ms. */
+function cpuTime({ pid }: Child): number {
+  const [user = 0, system = 0] = ofProcess(pid, 'stat').replace(/^.*\) /s, '').split(' ').slice(11, 13).map(Number);
+  return (user + system) * 10;
+}
+
+function ofProcess(pid: number, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8');
+  } catch {
+    return ''; // it has just ended
+  }
+}
+
+const list = z.object({ total: z.number(), rows: z.array(z.object({ Id: z.number(), Port: z.number().default(0), RunStatus: z.boolean().default(true) })) });
+
+async function total(server: ServerProcess, route: string): Promise<number> {
+  return list.parse(await call(server, route, { offset: 0, limit: 1 })).total;
+}
+
+/** Sends a request to an address. @returns the status and body */
+async function ask(options: http.RequestOptions): Promise<string> {
+  const request = http.request({ agent: false, ...options });
+  request.end();
+  const [response]: http.IncomingMessage[] = await once(request, 'response');
+  let body = '';
+  for await (const chunk of response?.setEncoding('utf8') ?? []) body += String(chunk);
+  return `${response?.statusCode} ${body}`;
+}
+
+/** The first and the last tunnel of a mode. */
+function ends(tunnels: readonly LoadedTunnel[], mode: string): LoadedTunnel[] {
+  const all = tunnels.filter((tunnel) => tunnel.mode === mode);
+  return [...all.slice(0, 1), ...all.slice(-1)];
+}
+
+eachDialect(`a folder of ${LOAD.clients} clients, ${LOAD.tunnels} tunnels and ${LOAD.hosts} hosts`, (databases) => {
+  test.each(sized([databases.dialect === 'sqlite' ? 'Z' : 'D'], lineages))(
+    'of the lineage %s is imported in time; tunnels listen, hosts answer, agents connect',
+    async (lineage) => {
+      const web = await startHttpTarget();
+      const folder = path.join(scratchDirectory(), 'conf');
+      const tunnels = writeLoad(folder, lineage, LOAD, `127.0.0.1:${web.port}`);
+      const database = await databases.create();
+      const { code, output, took, memory, cpu } = await timed(folder, settingsOf(database));
+      if (endurance) process.stdout.write(`${databases.dialect} ${lineage}: ${Math.round(took)} ms, ${cpu} ms of CPU, ${Math.round(memory / 1e6)} MB\n`);
+      expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('\nImported.\n') });
+      expect(took).toBeLessThan(MOST_MS);
+      expect(memory).toBeLessThan(MOST_BYTES);
+
+      const server = await startServer({ dataDir: database.dataDir, environment: { ADIT_DATABASE_URL: database.url } });
+      expect(await total(server, '/client/list/')).toBe(LOAD.clients);
+      expect(await total(server, '/index/gettunnel/')).toBe(LOAD.tunnels);
+      expect(await total(server, '/index/hostlist/')).toBe(LOAD.hosts);
+      const samples = ['tcp', 'udp', 'httpProxy', 'socks5', 'file'].flatMap((mode) => ends(tunnels, mode));
+      for (const { id, clientId } of samples) {
+        await eventuallyAsync(
+          async () => list.parse(await call(server, '/index/gettunnel/', { client_id: clientId, limit: 1000 })).rows,
+          (rows) => rows.find(({ Id }) => Id === id)?.RunStatus === true,
+        );
+      }
+      const [first, last] = ends(tunnels, 'tcp');
+      if (first === undefined || last === undefined) throw new Error('the load has too few tunnels');
+      const indexOf = ({ clientId }: LoadedTunnel): number => (clientId - 1) / 2;
+      const lastHost = LOAD.hosts - 1;
+      for (const index of new Set([indexOf(first), indexOf(last), lastHost])) await startAgent(server, `key-${index}-0123456789abcdef`);
+      for (const { port } of [first, last]) expect(await ask({ host: loadAddress, port, path: '/t' })).toBe('200 GET /t ');
+      for (const index of [indexOf(first), lastHost]) {
+        const auth = index % 5 === 0 ? 'visitor:a secret' : undefined;
+        expect(await ask({ host: '127.0.0.1', port: server.hostsPort, path: '/h', headers: { host: `h${index}.example.com` }, auth })).toBe('200 GET /h ');
+      }
+      const [udp] = ends(tunnels, 'udp');
+      // Nobody else can bind the port of a tunnel that listens.
+      await expect(udpPeer(loadAddress, udp?.port)).rejects.toThrow('EADDRINUSE');
+    },
+    sized(60_000, 600_000),
+  );
+});

@@ -1,0 +1,111 @@
+import { expect, test } from '@jest/globals';
+import { eachDialect } from '../support/database.ts';
+import { falseCounts } from '../support/false-counts.ts';
+import { everything, importFolder, npsClient, npsFolder, npsHost, npsTunnel, npsUser } from '../support/nps-folder.ts';
+
+const platform = { ID: 'p', Wildcard: '*.example.org', CertFilePath: '', KeyFilePath: '' };
+const secret = { Mode: 'secret', Port: 0 };
+const onPlatform = { PlatformDomainID: 'p', Scheme: 'http' };
+const before = {
+  users: [npsUser({ Id: 1, UserName: 'alice' }), npsUser({ Id: 2, UserName: 'bob' })],
+  clients: [npsClient({ Id: 2 }), npsClient({ Id: 3 }), npsClient({ Id: 4 })],
+  tasks: [
+    npsTunnel({ Id: 5, Port: 9005 }),
+    npsTunnel({ Id: 6, Port: 9006 }),
+    npsTunnel({ Id: 7, Password: 'seven', ...secret }),
+    npsTunnel({ Id: 8, Password: 'eight', ...secret }),
+  ],
+  hosts: [
+    npsHost({ Id: 3, Host: 'a.example.com' }),
+    npsHost({ Id: 4, Host: 'b.example.com' }),
+    npsHost({ Id: 5, Host: 'a.example.org', ...onPlatform }),
+    npsHost({ Id: 6, Host: 'b.example.org', ...onPlatform }),
+  ],
+  global: { PlatformDomains: [platform, { ...platform, ID: 'q', Wildcard: '*.example.net' }] },
+};
+
+eachDialect('--update', (databases) => {
+  test('records that exchange unique values, and new ones that get the value of a changed one', async () => {
+    const store = await databases.openEmpty();
+    const folder = npsFolder(before);
+    expect(await importFolder(store, folder)).toMatchObject({ outcome: 'done', problems: [] });
+    npsFolder({
+      users: [npsUser({ Id: 1, UserName: 'bob' }), npsUser({ Id: 2, UserName: 'alice' })],
+      clients: [npsClient({ Id: 2, VerifyKey: 'key3' }), npsClient({ Id: 3, VerifyKey: 'key4' }), npsClient({ Id: 4, VerifyKey: 'other' }), npsClient({ Id: 9, VerifyKey: 'key2' })],
+      tasks: [
+        npsTunnel({ Id: 5, Port: 9006 }),
+        npsTunnel({ Id: 6, Port: 9005 }),
+        npsTunnel({ Id: 7, Password: 'eight', ...secret }),
+        npsTunnel({ Id: 8, Password: 'another', ...secret }),
+        npsTunnel({ Id: 9, Password: 'seven', ...secret, Mode: 'p2p' }),
+      ],
+      hosts: [
+        npsHost({ Id: 3, Host: 'b.example.com' }),
+        npsHost({ Id: 4, Host: 'a.example.com' }),
+        npsHost({ Id: 5, Host: 'b.example.org', ...onPlatform }),
+        npsHost({ Id: 6, Host: 'a.example.org', ...onPlatform }),
+      ],
+      global: { PlatformDomains: [platform, { ...platform, ID: 'q', Wildcard: '*.example.info' }, { ...platform, ID: 'r', Wildcard: '*.example.net' }] },
+    }, folder);
+    const report = await importFolder(store, folder, { update: true });
+    expect(report).toMatchObject({ outcome: 'done', problems: [] });
+    const { db } = store;
+    const orderBy = { id: 'asc' } as const;
+    expect(await db.user.findMany({ orderBy, select: { username: true } })).toEqual([{ username: 'bob' }, { username: 'alice' }]);
+    expect((await db.client.findMany({ orderBy })).map(({ id, vkey }) => `${id} ${vkey}`)).toEqual(['2 key3', '3 key4', '4 other', '9 key2']);
+    expect((await db.tunnel.findMany({ orderBy })).map(({ id, port, password, clientKey }) => `${id} ${port} ${password} ${clientKey}`)).toEqual([
+      '5 9006  key3',
+      '6 9005  key3',
+      '7 0 eight key3',
+      '8 0 another key3',
+      '9 0 seven key3',
+    ]);
+    expect((await db.host.findMany({ orderBy })).map(({ id, host, platformPrefix }) => `${id} ${host} ${platformPrefix}`)).toEqual([
+      '3 b.example.com null',
+      '4 a.example.com null',
+      '5 b.example.org b',
+      '6 a.example.org a',
+    ]);
+    expect((await db.platformDomain.findMany({ orderBy })).map(({ id, wildcard }) => `${id} ${wildcard}`)).toEqual([
+      'p *.example.org',
+      'q *.example.info',
+      'r *.example.net',
+    ]);
+    expect(await falseCounts(store)).toEqual([]);
+    expect(await importFolder(store, folder, { update: true })).toMatchObject({ outcome: 'nothing' });
+  });
+
+  test('if one of two that exchange their values cannot be imported, the other one cannot either', async () => {
+    const store = await databases.openEmpty();
+    const folder = npsFolder(before);
+    await importFolder(store, folder);
+    const stored = await everything(store);
+    npsFolder({
+      ...before,
+      // Client 2 waits for the key of client 3, which waits for that of client 4, whose record is broken.
+      clients: [npsClient({ Id: 2, VerifyKey: 'key3' }), npsClient({ Id: 3, VerifyKey: 'key4' }), npsClient({ Id: 4, VerifyKey: 'new', Remark: 'a\0b' })],
+      tasks: [npsTunnel({ Id: 5, Port: 9006 }), npsTunnel({ Id: 6, Port: 9005, Target: { TargetStr: 'nonsense' } }), ...before.tasks.slice(2)],
+    }, folder);
+    const report = await importFolder(store, folder, { update: true, skipBroken: true });
+    expect(report).toMatchObject({ outcome: 'nothing', counts: { client: { changed: 0 }, tunnel: { changed: 0 } } });
+    expect(report.problems.map(({ source, field }) => `${source} ${field}`)).toEqual([
+      'clients.json: Id 4 Remark',
+      'clients.json: Id 3 VerifyKey',
+      'clients.json: Id 2 VerifyKey',
+      'tasks.json: Id 6 Target.TargetStr',
+      'tasks.json: Id 5 Port',
+    ]);
+    expect(await everything(store)).toEqual(stored);
+  });
+
+  test('counters never exceed what a number holds exactly', async () => {
+    const store = await databases.openEmpty();
+    const most = Number.MAX_SAFE_INTEGER;
+    const folder = npsFolder({ clients: [npsClient({ Flow: { InletFlow: 0, ExportFlow: 10 } })] });
+    await importFolder(store, folder);
+    await store.db.client.update({ where: { id: 2 }, data: { inletBytes: 100 } });
+    npsFolder({ clients: [npsClient({ Flow: { InletFlow: most, ExportFlow: 0 } })] }, folder);
+    expect(await importFolder(store, folder, { update: true })).toMatchObject({ outcome: 'done', counted: 1 });
+    expect(await store.db.client.findFirst()).toMatchObject({ inletBytes: BigInt(most), exportBytes: 0n });
+  });
+});
