@@ -9,7 +9,7 @@ import { settingsFileOf } from './nps/settings-file.ts';
 
 /** Makes an adit.toml from an nps.conf. @param out the file to write; undefined = none @returns what to print @throws {ConversionError} */
 export function convertNpsConf(file: string, out: string | undefined): string {
-  const { text, problems } = settingsFileOf(textOf(file));
+  const { text, problems } = settingsFileOf(textOf(file), path.dirname(path.dirname(path.resolve(file))));
   if (problems.length > 0) throw new ConversionError(problems.map(({ line, text: problem }) => `${file}:${line}: ${problem}`).join('\nadit: '));
   return written(text, out);
 }

@@ -41,6 +41,9 @@ const unneeded: ReadonlySet<string> = new Set([
   'tls_insecure_skip_verify',
 ]);
 
+/** Maximum number of ports in a range: each becomes a tunnel. */
+const mostPorts = 1000;
+
 /** Makes an agent's configuration file from an npc.conf. @param directory of the npc.conf, from which its paths start */
 export function agentFileOf(text: string, directory: string): AgentFile {
   return new AgentFileMaker(directory).make(text);
@@ -127,8 +130,8 @@ class AgentFileMaker {
 
   #addTunnels(name: string, conf: NpsConf): void {
     const type = conf.text('mode');
-    const ports = portsOf(conf.text('server_port'));
-    const targetPorts = portsOf(conf.text('target_port'));
+    const ports = this.#ports(name, 'server_port', conf);
+    const targetPorts = this.#ports(name, 'target_port', conf);
     const spread = ports.length > 1;
     if (spread && targetPorts.length > 0 && targetPorts.length !== ports.length) {
       this.#problems.push(`[${name}]: server_port and target_port have different numbers of ports`);
@@ -138,6 +141,16 @@ class AgentFileMaker {
       const own = this.#free(this.#tunnels, spread ? `${name}-${port}` : name);
       this.#tunnels[own] = this.#tunnel(name, type, port, target, conf);
     }
+  }
+
+  /** Ports and ranges: `9001-9003,9010`. */
+  #ports(name: string, key: string, conf: NpsConf): number[] {
+    return conf.text(key).split(',').map((part) => part.trim()).filter((part) => part !== '').flatMap((part) => {
+      const [from = 0, to = from] = part.split('-').map(Number);
+      if (from <= to && to - from < mostPorts) return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+      this.#problems.push(`[${name}]: ${key}: ${JSON.stringify(part.slice(0, 40))} is no port, nor a range of at most ${mostPorts} ports`);
+      return [];
+    });
   }
 
   #tunnel(name: string, type: string, port: number, target: string, conf: NpsConf): Table {
@@ -165,12 +178,17 @@ class AgentFileMaker {
   #accounts(name: string, file: string): Table {
     if (file === '') return {};
     try {
-      const faults: Array<{ readonly line: number; readonly text: string }> = [];
-      const text = readConfText(path.resolve(this.#directory, file));
-      parseConf(text, faults);
-      this.#problems.push(...faults.map(({ line, text: fault }) => `${file}: line ${line}: ${fault}`));
-      const lines = text.split(/\r?\n/).map((line) => line.trim()).filter((line) => line !== '' && !line.startsWith('#'));
-      return { accounts: Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')).trim(), line.slice(line.indexOf('=') + 1).trim()])) };
+      const accounts = new Map<string, string>();
+      for (const [index, raw] of readConfText(path.resolve(this.#directory, file)).split(/\r?\n/).entries()) {
+        const line = raw.trim();
+        if (line === '' || line.startsWith('#')) continue;
+        const equals = line.indexOf('=');
+        const user = line.slice(0, Math.max(0, equals)).trim();
+        if (user === '') this.#problems.push(`${file}: line ${index + 1}: is neither user=password nor a comment`);
+        else if (accounts.has(user)) this.#problems.push(`${file}: line ${index + 1}: this user occurs twice`);
+        else accounts.set(user, line.slice(equals + 1).trim());
+      }
+      return { accounts: Object.fromEntries(accounts) };
     } catch (error) {
       this.#problems.push(`[${name}]: multi_account: ${error instanceof Error ? error.message : String(error)}`);
       return {};
@@ -221,12 +239,4 @@ function notEmpty(tables: object): boolean {
 
 function targetsOf(text: string): string[] {
   return text.split(/[,\n]/).map((target) => target.trim().replaceAll('：', ':')).filter((target) => target !== '');
-}
-
-/** Ports and ranges: `9001-9003,9010`. */
-function portsOf(text: string): number[] {
-  return text.split(',').map((part) => part.trim()).filter((part) => part !== '').flatMap((part) => {
-    const [from = 0, to = from] = part.split('-').map(Number);
-    return Array.from({ length: Math.min(1000, Math.max(1, to - from + 1)) }, (_, index) => from + index);
-  });
 }

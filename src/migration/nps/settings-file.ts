@@ -1,10 +1,18 @@
+import path from 'node:path';
 import { fileKey, infoOf, settingsSchema, type SettingName } from '../../settings/settings.ts';
 import { type ConfProblem, type NpsConf, parseConf } from './conf.ts';
 
+/** Where a value comes from, besides its key. */
+interface Around {
+  readonly conf: NpsConf;
+  /** The directory that relative paths start from. */
+  readonly directory: string;
+}
+
 /** What becomes of a key of nps.conf. */
 type Row =
-  /** It becomes a setting. `value`: the value in the form of that setting; undefined = the default is kept. */
-  | { readonly to: SettingName; readonly value?: (text: string, conf: NpsConf) => string | undefined }
+  /** It becomes a setting. `value`: the value in the form of that setting; undefined = the default is kept, for the reason in `otherwise`. */
+  | { readonly to: SettingName; readonly value?: (text: string, around: Around) => string | undefined; readonly otherwise?: string }
   /** It needs no setting. */
   | { readonly unneeded: string }
   /** It has no equivalent. */
@@ -13,7 +21,12 @@ type Row =
 const logLevels = ['fatal', 'fatal', 'fatal', 'error', 'warn', 'info', 'info', 'debug'];
 const weak: ReadonlySet<string> = new Set(['123', '213', 'CHANGE_ME', 'CHANGE_ME_16CHAR', '1234567812345678']);
 const limits = 'limits always apply; `adit import nps` reads this key, and imports limits that did not apply as unlimited';
-const tls = 'put a reverse proxy with a certificate in front of the API (docs/reverse-proxy.md)';
+const known = 'it is a publicly known value of a template; Adit generates a random one at the first start';
+const notWeak = { value: (text: string) => weak.has(text) ? undefined : text, otherwise: known } as const;
+const ofHttps = {
+  value: (file: string, { conf, directory }: Around) => conf.isOn('web_open_ssl') ? path.resolve(directory, file) : undefined,
+  otherwise: 'web_open_ssl is not on, so it had no effect',
+} as const;
 
 /** Every key of nps.conf that the lineages know. */
 const rows: ReadonlyMap<string, Row> = new Map(Object.entries<Row>({
@@ -30,15 +43,19 @@ const rows: ReadonlyMap<string, Row> = new Map(Object.entries<Row>({
   https_default_key_file: { instead: 'give each host its certificate, or set acme = true' },
   web_ip: { to: 'httpHost' },
   web_port: { to: 'httpPort' },
-  web_host: { to: 'publicUrl', value: (host, conf) => `${conf.isOn('web_open_ssl') ? 'https' : 'http'}://${host}` },
-  web_base_url: { to: 'basePath', value: (path) => path.replace(/\/+$/, '') },
-  web_open_ssl: { instead: tls },
-  web_cert_file: { instead: tls },
-  web_key_file: { instead: tls },
+  web_host: { to: 'publicUrl', value: (host, { conf }) => `${conf.isOn('web_open_ssl') ? 'https' : 'http'}://${host}` },
+  web_base_url: { to: 'basePath', value: (base) => base.replace(/\/+$/, '') },
+  web_open_ssl: {
+    to: 'httpTls',
+    value: (_text, { conf }) => conf.isOn('web_open_ssl') && conf.text('web_cert_file') === '' ? 'self-signed' : undefined,
+    otherwise: 'HTTPS follows from http_tls_cert and http_tls_key; without them, the API is served over HTTP',
+  },
+  web_cert_file: { to: 'httpTlsCert', ...ofHttps },
+  web_key_file: { to: 'httpTlsKey', ...ofHttps },
   web_username: { to: 'adminUsername' },
-  web_password: { to: 'adminPassword', value: (password) => weak.has(password) ? undefined : password },
-  auth_key: { to: 'authKey', value: (key) => weak.has(key) ? undefined : key },
-  auth_crypt_key: { to: 'authCryptKey', value: (key) => weak.has(key) ? undefined : key },
+  web_password: { to: 'adminPassword', ...notWeak },
+  auth_key: { to: 'authKey', ...notWeak },
+  auth_crypt_key: { to: 'authCryptKey', ...notWeak },
   public_vkey: { instead: 'create a client with config_conn_allow for each agent, and give the agent its key' },
   allow_ports: { to: 'allowPorts' },
   allow_user_login: { unneeded: 'users and web logins of clients can always log in; disable the account to prevent it' },
@@ -48,7 +65,7 @@ const rows: ReadonlyMap<string, Row> = new Map(Object.entries<Row>({
   allow_rate_limit: { unneeded: limits },
   allow_tunnel_num_limit: { unneeded: limits },
   allow_connection_num_limit: { unneeded: limits },
-  allow_local_proxy: { to: 'allowLocalProxy', value: (_text, conf) => String(conf.isOn('allow_local_proxy')) },
+  allow_local_proxy: { to: 'allowLocalProxy', value: (_text, { conf }) => String(conf.isOn('allow_local_proxy')) },
   allow_multi_ip: { unneeded: 'server_ip always applies' },
   flow_store_interval: { unneeded: 'counters are always stored, every five seconds' },
   p2p_ip: { unneeded: 'agents and visitors use the address at which they reach the server' },
@@ -61,7 +78,7 @@ const rows: ReadonlyMap<string, Row> = new Map(Object.entries<Row>({
   show_http_proxy_port: { unneeded: 'GraphQL returns the URLs of hosts (publicUrls)' },
   system_info_display: { instead: '/metrics has figures of the server' },
   open_captcha: { instead: 'failed logins are throttled (docs/limits.md)' },
-  log_level: { to: 'logLevel', value: (level) => logLevels[Number(level)] },
+  log_level: { to: 'logLevel', value: (level) => logLevels[Number(level)], otherwise: 'it must be 0 to 7' },
   log_path: { instead: 'the log goes to stderr: let the service manager store it' },
   pprof_ip: { instead: '/metrics has figures of the server' },
   pprof_port: { instead: '/metrics has figures of the server' },
@@ -76,8 +93,11 @@ export interface SettingsFile {
   readonly problems: readonly ConfProblem[];
 }
 
-/** Makes an adit.toml with every setting that has an equivalent; comments say what becomes of the other keys. */
-export function settingsFileOf(npsConf: string): SettingsFile {
+/**
+ * Makes an adit.toml with every setting that has an equivalent; comments say what becomes of the other keys.
+ * @param directory from which relative paths in nps.conf start
+ */
+export function settingsFileOf(npsConf: string, directory: string): SettingsFile {
   const problems: ConfProblem[] = [];
   const conf = parseConf(npsConf, problems);
   const [settings, unneeded, instead]: [string[], string[], string[]] = [[], [], []];
@@ -89,8 +109,8 @@ export function settingsFileOf(npsConf: string): SettingsFile {
     else if ('instead' in row) instead.push(`${key}: ${row.instead}`);
     else if (text === '') unneeded.push(emptyText(key, row.to));
     else {
-      const value = row.value === undefined ? text : row.value(text, conf);
-      const fault = value === undefined ? whyNot(key) : faultOf(row.to, value);
+      const value = row.value === undefined ? text : row.value(text, { conf, directory });
+      const fault = value === undefined ? row.otherwise : faultOf(row.to, value);
       if (fault === undefined && value !== undefined) settings.push(`${fileKey(row.to)} = ${tomlOf(row.to, value)}  # ${key}`);
       else instead.push(`${key}: not carried over: ${fault ?? ''}`);
     }
@@ -113,10 +133,6 @@ function emptyText(key: string, to: SettingName): string {
   return ports.includes(key)
     ? `${key}: it was empty, which switched the port off; Adit opens ${fileKey(to)}: close it in the firewall`
     : `${key}: it was empty; the default applies`;
-}
-
-function whyNot(key: string): string {
-  return key === 'log_level' ? 'the log level must be 0 to 7' : 'it is a publicly known value of a template; Adit generates a random one at the first start';
 }
 
 /** Why a setting can't have a value; undefined = it can. */
