@@ -67,7 +67,10 @@ eachDialect('adit import nps', (databases) => {
 
     const dry = await adit('--dry-run', '--json');
     expect(dry).toMatchObject(done);
-    expect(reported(dry.output)).toMatchObject({ outcome: 'planned', counts: { client: { added: 2 }, tunnel: { added: 3 }, host: { added: 1 }, user: { added: 1 } } });
+    expect(reported(dry.output)).toMatchObject({
+      outcome: 'planned',
+      counts: { client: { added: 2 }, tunnel: { added: 3 }, host: { added: 1 }, user: { added: 1 } },
+    });
     expect(await adit()).toMatchObject({ ...done, output: expect.stringMatching(/clients +2 +0 +0\n[^]*\nImported\.\n$/) });
     expect(await adit()).toMatchObject({ ...done, output: expect.stringContaining('\nNothing to do: ') });
 
@@ -176,12 +179,17 @@ test('damaged folders: exit code 1, with file, record and field, and nothing is 
   const dangling = npsFolder({ clients: [npsClient()], tasks: [npsTunnel({ Client: { Id: 99 } }), npsTunnel({ Id: 6, Port: '80' })] });
   expect(await adit(dangling)).toMatchObject({
     ...refused,
-    output: expect.stringMatching(/tasks\.json: Id 6: Port: must be a whole number\n[^]*tasks\.json: Id 5: Client\.Id: client 99 does not exist[^]*Nothing was imported/),
+    output: expect.stringMatching(
+      /tasks\.json: Id 6: Port: must be a whole number\n[^]*tasks\.json: Id 5: Client\.Id: client 99 does not exist[^]*Nothing was imported/,
+    ),
   });
   const json = await adit(dangling, '--json');
   expect(json).toMatchObject(refused);
   expect(reported(json.output)).toMatchObject({ outcome: 'refused', problems: [{ field: 'Port' }, { field: 'Client.Id' }] });
   expect(await adit(path.join(dataDir, 'no such folder'))).toMatchObject({ ...refused, output: expect.stringContaining('is not a directory') });
   // Nothing was written: it would be refused otherwise.
-  expect(await adit(npsFolder({ clients: [npsClient({ VerifyKey: 'first' })] }))).toMatchObject({ ...done, output: expect.stringMatching(/clients +1 +0 +0\n/) });
+  expect(await adit(npsFolder({ clients: [npsClient({ VerifyKey: 'first' })] }))).toMatchObject({
+    ...done,
+    output: expect.stringMatching(/clients +1 +0 +0\n/),
+  });
 });

@@ -78,7 +78,9 @@ test('an evening: a conf directory and three start scripts move to Adit, and bac
   const start = (...words: string[]) => new Child(process.execPath, [...quickStart, programOf(), ...words], environment);
 
   expect(await runCommand(['import', 'nps-conf', path.join(folder, 'nps.conf'), '--out', settingsFile], {})).toMatchObject(done);
-  expect(readFileSync(settingsFile, 'utf8')).toMatch(/# {3}auth_crypt_key: not carried over: it is a publicly known value[^]*# {3}http_cache: put a cache[^]*# {3}some_key: unknown/);
+  expect(readFileSync(settingsFile, 'utf8')).toMatch(
+    /# {3}auth_crypt_key: not carried over: it is a publicly known value[^]*# {3}http_cache: put a cache[^]*# {3}some_key: unknown/,
+  );
   expect(await runCommand(['import', 'nps-conf', path.join(folder, 'nps.conf'), '--out', settingsFile], {})).toMatchObject({
     code: 1,
     output: expect.stringContaining('exists already'),

@@ -127,7 +127,9 @@ describe('npc.conf', () => {
   };
 
   test('ranges become one tunnel for each port, and sections of one name get different names', () => {
-    const { text, problems } = made('[t]\nmode=tcp\nserver_port=9001-9003,9010\ntarget_port=1-3,7\ntarget_ip=10.0.0.2\n[t]\nmode=udp\nserver_port=53\ntarget_addr=53\n');
+    const { text, problems } = made(
+      '[t]\nmode=tcp\nserver_port=9001-9003,9010\ntarget_port=1-3,7\ntarget_ip=10.0.0.2\n[t]\nmode=udp\nserver_port=53\ntarget_addr=53\n',
+    );
     expect(problems).toEqual([]);
     for (const entry of ['[tunnels.t-9001]', '[tunnels.t-9003]', '[tunnels.t-9010]', '"10.0.0.2:7"', '[tunnels.t]']) expect(text).toContain(entry);
     const problem = (ports: string) => made(`[t]\nmode=tcp\n${ports}\ntarget_addr=1\n`).problems[0];
@@ -136,7 +138,9 @@ describe('npc.conf', () => {
   });
 
   test('what belongs to the client, and what has no equivalent, become comments; names of prototypes are no keys', () => {
-    const { text, problems } = made('constructor=1\nrate_limit=5\nproxy_url=socks5://x\n[__proto__]\nmode=tcp\nserver_port=9001\ntarget_addr=127.0.0.1:1\n[other]\nx=y\n');
+    const { text, problems } = made(
+      'constructor=1\nrate_limit=5\nproxy_url=socks5://x\n[__proto__]\nmode=tcp\nserver_port=9001\ntarget_addr=127.0.0.1:1\n[other]\nx=y\n',
+    );
     expect(problems).toEqual([]);
     expect(text).toContain('# rate_limit: set rate_limit of the client on the server instead');
     expect(text).toContain('# constructor: has no equivalent');

@@ -31,7 +31,12 @@ eachDialect('--update', (databases) => {
     expect(await importFolder(store, folder)).toMatchObject({ outcome: 'done', problems: [] });
     npsFolder({
       users: [npsUser({ Id: 1, UserName: 'bob' }), npsUser({ Id: 2, UserName: 'alice' })],
-      clients: [npsClient({ Id: 2, VerifyKey: 'key3' }), npsClient({ Id: 3, VerifyKey: 'key4' }), npsClient({ Id: 4, VerifyKey: 'other' }), npsClient({ Id: 9, VerifyKey: 'key2' })],
+      clients: [
+        npsClient({ Id: 2, VerifyKey: 'key3' }),
+        npsClient({ Id: 3, VerifyKey: 'key4' }),
+        npsClient({ Id: 4, VerifyKey: 'other' }),
+        npsClient({ Id: 9, VerifyKey: 'key2' }),
+      ],
       tasks: [
         npsTunnel({ Id: 5, Port: 9006 }),
         npsTunnel({ Id: 6, Port: 9005 }),

@@ -31,7 +31,9 @@ export function convertClient(client: NpsClient, { limits }: RecordRules, findin
   }
   if (client.WebTotpSecret !== '') findings.note('the second factor of the web login is not carried over: the password alone is enough');
   else if (/[^A-Za-z0-9][A-Z2-7]{16,}$/.test(client.WebPassword)) {
-    findings.note('the password of the web login seems to end in the secret of a second factor, which is not carried over: if the login fails, set a new password');
+    findings.note(
+      'the password of the web login seems to end in the secret of a second factor, which is not carried over: if the login fails, set a new password',
+    );
   }
   const half = (client.WebUserName === '') !== (client.WebPassword === '');
   if (half) findings.note('the web login has only a user name or only a password: it is not carried over');

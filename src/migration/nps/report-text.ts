@@ -49,7 +49,10 @@ const titles: Readonly<Record<ImportResource, string>> = {
 
 /** A report with the field names of NPS. */
 export function withNpsNames(report: ImportReport): ImportReport {
-  return { ...report, problems: report.problems.map(({ field, ...problem }) => ({ ...problem, field: npsNames.get(field.split('.')[0] ?? '') ?? field.slice(0, 200) })) };
+  return {
+    ...report,
+    problems: report.problems.map(({ field, ...problem }) => ({ ...problem, field: npsNames.get(field.split('.')[0] ?? '') ?? field.slice(0, 200) })),
+  };
 }
 
 /** A report as a table with lists, for people. @param remarks on the folder as a whole */

@@ -130,7 +130,10 @@ async function planHosts(plan: ImportPlan): Promise<void> {
   for (const { record: host, row, state } of plan.settled(candidates, hosts, claims, (id) => `host ${id}`)) {
     plan.noteLocalProxy(host, row);
     if (!row.namedByAdmin && ownNames.has(row.host)) {
-      plan.note(host, "its name is one of the server's own, and its client has a user or a web login: it is not served until an administrator saves its name again");
+      plan.note(
+        host,
+        "its name is one of the server's own, and its client has a user or a web login: it is not served until an administrator saves its name again",
+      );
     }
     plan.write(plan.hosts, host, row, state, false);
   }

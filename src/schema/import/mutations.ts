@@ -19,8 +19,7 @@ builder.mutationFields((t) => ({
   runImport: t.field({
     type: 'JSON',
     authScopes: { administrator: true },
-    description:
-      'Imports the records that were sent with `stageImport`: all of them or none. Returns a report. For administrators.',
+    description: 'Imports the records that were sent with `stageImport`: all of them or none. Returns a report. For administrators.',
     args: {
       id: t.arg.id(importId),
       dryRun: t.arg.boolean(option('Only report what would be done.')),

@@ -56,7 +56,9 @@ export async function readStoredState(tx: Reading): Promise<StoredState> {
   }
   return {
     users: await byId((last) => tx.user.findMany({ ...page(last), select: { id: true, username: true, passwordHash: true, expiresAt: true } })),
-    clients: await byId((last) => tx.client.findMany({ ...page(last), select: { id: true, vkey: true, userId: true, webUsername: true, webPasswordHash: true } })),
+    clients: await byId((last) =>
+      tx.client.findMany({ ...page(last), select: { id: true, vkey: true, userId: true, webUsername: true, webPasswordHash: true } })
+    ),
     tunnels: await byId((last) =>
       tx.tunnel.findMany({ ...page(last), select: { id: true, mode: true, port: true, serverIp: true, enabled: true, password: true } })
     ),
