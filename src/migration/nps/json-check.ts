@@ -21,9 +21,10 @@ export function jsonFaults(text: string): JsonFault[] {
   const faults: JsonFault[] = [];
   const stack: Array<{ readonly keys: Set<string> | undefined; readonly path: string }> = [];
   let path = '';
-  const token = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|[{}[\]]/g;
+  const token = /["{}[\]]|-?\d[\d.eE+-]*/g;
   for (let found = token.exec(text); found !== null && faults.length < mostFaults; found = token.exec(text)) {
-    const [part] = found;
+    if (found[0] === '"') token.lastIndex = stringEnd(text, found.index);
+    const part = text.slice(found.index, token.lastIndex);
     const top = stack.at(-1);
     if (part === '{' || part === '[') {
       if (stack.length === mostDepth) return [{ field: path, text: `is more than ${mostDepth} levels deep` }];
@@ -44,6 +45,16 @@ export function jsonFaults(text: string): JsonFault[] {
     }
   }
   return faults;
+}
+
+/** The end of a JSON string, behind its closing quote. A regular expression would run out of stack in one of some megabytes. @param start of its opening quote */
+export function stringEnd(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start + 1); quote >= 0; quote = text.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (text[quote - 1 - backslashes] === '\\') backslashes++;
+    if (backslashes % 2 === 0) return quote + 1;
+  }
+  return text.length;
 }
 
 /** Whether the text that ends here is a key. */

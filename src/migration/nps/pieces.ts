@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { TextDecoder } from 'node:util';
-import { jsonFaults } from './json-check.ts';
+import { jsonFaults, stringEnd } from './json-check.ts';
 
 /** A record of a file, or why it can't be read. */
 export interface Piece {
@@ -133,10 +133,16 @@ export function pieceOf(bytes: Buffer, number: number): Piece {
 function recognizedId(bytes: Buffer): string | undefined {
   const text = bytes.toString('latin1');
   let depth = 0;
-  for (const [part, id] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"\s*:\s*(-?\d{1,20})?|"[^"\\]*(?:\\.[^"\\]*)*"|[{}]/g)) {
-    if (part === '{') depth++;
-    else if (part === '}') depth--;
-    else if (depth === 1 && id !== undefined && /^"Id"/i.test(part)) return id;
+  const token = /["{}]/g;
+  for (let found = token.exec(text); found !== null; found = token.exec(text)) {
+    if (found[0] === '{') depth++;
+    else if (found[0] === '}') depth--;
+    else {
+      token.lastIndex = stringEnd(text, found.index);
+      if (depth !== 1 || !/^"Id"$/i.test(text.slice(found.index, Math.min(token.lastIndex, found.index + 5)))) continue;
+      const [, id] = /^\s{0,20}:\s{0,20}(-?\d{1,20})/.exec(text.slice(token.lastIndex, token.lastIndex + 64)) ?? [];
+      if (id !== undefined) return id;
+    }
   }
   return undefined;
 }

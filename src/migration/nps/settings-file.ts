@@ -11,8 +11,12 @@ interface Around {
 
 /** What becomes of a key of nps.conf. */
 type Row =
-  /** It becomes a setting. `value`: the value in the form of that setting; undefined = the default is kept, for the reason in `otherwise`. */
-  | { readonly to: SettingName; readonly value?: (text: string, around: Around) => string | undefined; readonly otherwise?: string }
+  /** It becomes a setting. `value`: the value in the form of that setting; undefined = the default is kept, as `otherwise` explains. */
+  | { readonly to: SettingName; readonly value?: (text: string, around: Around) => string | undefined; readonly otherwise?: Reason }
+  | Reason;
+
+/** Why a key becomes no setting. */
+type Reason =
   /** It needs no setting. */
   | { readonly unneeded: string }
   /** It has no equivalent. */
@@ -21,11 +25,13 @@ type Row =
 const logLevels = ['fatal', 'fatal', 'fatal', 'error', 'warn', 'info', 'info', 'debug'];
 const weak: ReadonlySet<string> = new Set(['123', '213', 'CHANGE_ME', 'CHANGE_ME_16CHAR', '1234567812345678']);
 const limits = 'limits always apply; `adit import nps` reads this key, and imports limits that did not apply as unlimited';
-const known = 'it is a publicly known value of a template; Adit generates a random one at the first start';
-const notWeak = { value: (text: string) => weak.has(text) ? undefined : text, otherwise: known } as const;
+const notWeak = {
+  value: (text: string) => weak.has(text) ? undefined : text,
+  otherwise: { instead: 'not carried over: it is a publicly known value of a template; Adit generates a random one at the first start' },
+} as const;
 const ofHttps = {
   value: (file: string, { conf, directory }: Around) => conf.isOn('web_open_ssl') ? path.resolve(directory, file) : undefined,
-  otherwise: 'web_open_ssl is not on, so it had no effect',
+  otherwise: { unneeded: 'web_open_ssl is not on, so it had no effect' },
 } as const;
 
 /** Every key of nps.conf that the lineages know. */
@@ -48,7 +54,7 @@ const rows: ReadonlyMap<string, Row> = new Map(Object.entries<Row>({
   web_open_ssl: {
     to: 'httpTls',
     value: (_text, { conf }) => conf.isOn('web_open_ssl') && conf.text('web_cert_file') === '' ? 'self-signed' : undefined,
-    otherwise: 'HTTPS follows from http_tls_cert and http_tls_key; without them, the API is served over HTTP',
+    otherwise: { unneeded: 'the API is served over HTTPS if there are http_tls_cert and http_tls_key' },
   },
   web_cert_file: { to: 'httpTlsCert', ...ofHttps },
   web_key_file: { to: 'httpTlsKey', ...ofHttps },
@@ -78,7 +84,7 @@ const rows: ReadonlyMap<string, Row> = new Map(Object.entries<Row>({
   show_http_proxy_port: { unneeded: 'GraphQL returns the URLs of hosts (publicUrls)' },
   system_info_display: { instead: '/metrics has figures of the server' },
   open_captcha: { instead: 'failed logins are throttled (docs/limits.md)' },
-  log_level: { to: 'logLevel', value: (level) => logLevels[Number(level)], otherwise: 'it must be 0 to 7' },
+  log_level: { to: 'logLevel', value: (level) => logLevels[Number(level)], otherwise: { instead: 'not carried over: it must be 0 to 7' } },
   log_path: { instead: 'the log goes to stderr: let the service manager store it' },
   pprof_ip: { instead: '/metrics has figures of the server' },
   pprof_port: { instead: '/metrics has figures of the server' },
@@ -103,17 +109,11 @@ export function settingsFileOf(npsConf: string, directory: string): SettingsFile
   const [settings, unneeded, instead]: [string[], string[], string[]] = [[], [], []];
   for (const key of conf.keys()) {
     const text = conf.text(key);
-    const row = rows.get(key);
-    if (row === undefined) instead.push(`${key}: unknown to NPS as far as known; not carried over`);
-    else if ('unneeded' in row) unneeded.push(`${key}: ${row.unneeded}`);
-    else if ('instead' in row) instead.push(`${key}: ${row.instead}`);
-    else if (text === '') unneeded.push(emptyText(key, row.to));
-    else {
-      const value = row.value === undefined ? text : row.value(text, { conf, directory });
-      const fault = value === undefined ? row.otherwise : faultOf(row.to, value);
-      if (fault === undefined && value !== undefined) settings.push(`${fileKey(row.to)} = ${tomlOf(row.to, value)}  # ${key}`);
-      else instead.push(`${key}: not carried over: ${fault ?? ''}`);
-    }
+    const row = rows.get(key) ?? { instead: 'unknown to NPS as far as known; not carried over' };
+    const outcome = 'to' in row ? settingOf(row, key, text, { conf, directory }) : row;
+    if ('line' in outcome) settings.push(outcome.line);
+    else if ('unneeded' in outcome) unneeded.push(`${key}: ${outcome.unneeded}`);
+    else instead.push(`${key}: ${outcome.instead}`);
   }
   const comments = (title: string, lines: readonly string[]): string =>
     lines.length === 0 ? '' : `\n# ${title}\n${lines.map((line) => `#   ${line.replace(/\p{Cc}/gu, '?')}\n`).join('')}`;
@@ -127,12 +127,20 @@ export function settingsFileOf(npsConf: string, directory: string): SettingsFile
   return { text, problems };
 }
 
+/** The line of a setting, or why there is none. */
+function settingOf(row: Extract<Row, { readonly to: SettingName }>, key: string, text: string, around: Around): Reason | { readonly line: string } {
+  if (text === '') return { unneeded: emptyText(key, row.to) };
+  const value = row.value === undefined ? text : row.value(text, around);
+  if (value === undefined) return row.otherwise ?? { unneeded: 'the default applies' };
+  const fault = faultOf(row.to, value);
+  return fault === undefined ? { line: `${fileKey(row.to)} = ${tomlOf(row.to, value)}  # ${key}` } : { instead: `not carried over: ${fault}` };
+}
+
 function emptyText(key: string, to: SettingName): string {
-  if (key === 'auth_key') return 'auth_key: it was empty; Adit generates one at the first start. Set auth_key = "" to switch the signed API off';
-  const ports = ['http_proxy_port', 'https_proxy_port', 'web_port'];
-  return ports.includes(key)
-    ? `${key}: it was empty, which switched the port off; Adit opens ${fileKey(to)}: close it in the firewall`
-    : `${key}: it was empty; the default applies`;
+  if (key === 'auth_key') return 'it was empty; Adit generates one at the first start. Set auth_key = "" to switch the signed API off';
+  return ['http_proxy_port', 'https_proxy_port', 'web_port'].includes(key)
+    ? `it was empty, which switched the port off; Adit opens ${fileKey(to)}: close it in the firewall`
+    : 'it was empty; the default applies';
 }
 
 /** Why a setting can't have a value; undefined = it can. */
