@@ -51,7 +51,7 @@ eachDialect('adit import nps', (databases) => {
     const [tcp, proxy, socks] = [await freePort(), await freePort(), await freePort()];
     const database = await databases.create();
     const settings = settingsOf(database);
-    const accounts = { MultiAccount: { AccountMap: { alice: 'her & secret', bob: 'his' } }, Target: null };
+    const accounts = { MultiAccount: { AccountMap: { alice: 'her & secret', bob: 'another secret' } }, Target: null };
     const records = {
       users: [npsUser({ Id: 4 })],
       clients: [npsClient({ UserId: 4, VerifyKey: 'an old key', Cnf: { U: 'client', P: 'secret' } }), npsClient({ Id: 7 })],
@@ -97,8 +97,8 @@ eachDialect('adit import nps', (databases) => {
     const throughProxy = (login: string) =>
       ask({ port: proxy, path: url, headers: { host: `127.0.0.1:${web.port}`, 'proxy-authorization': `Basic ${Buffer.from(login).toString('base64')}` } });
     expect(await throughProxy('alice:her & secret')).toMatch(/^200 GET \/x /);
-    expect(await throughProxy('bob:his')).toMatch(/^200 /);
-    for (const login of ['alice:his', 'alice:her &amp; secret', 'client:secret', 'eve:']) expect(await throughProxy(login)).toMatch(/^407 /);
+    expect(await throughProxy('bob:another secret')).toMatch(/^200 /);
+    for (const login of ['alice:another secret', 'alice:her &amp; secret', 'client:secret', 'eve:']) expect(await throughProxy(login)).toMatch(/^407 /);
     const throughSocks = async (userId: string, password: string) => {
       const { socket } = await SocksClient.createConnection({
         proxy: { host: '127.0.0.1', port: socks, type: 5, userId, password },
@@ -109,7 +109,7 @@ eachDialect('adit import nps', (databases) => {
       socket.destroy();
       return answer;
     };
-    expect(await throughSocks('bob', 'his')).toBe('by socks');
+    expect(await throughSocks('bob', 'another secret')).toBe('by socks');
     for (const [user, password] of [['bob', 'wrong'], ['client', 'secret']] as const) {
       await expect(throughSocks(user, password)).rejects.toThrow('Socks5 Authentication failed');
     }
@@ -168,8 +168,8 @@ test('a server with HTTPS imports, too', async () => {
   expect(await runCommand(['import', 'nps', folder], settings)).toMatchObject({ ...done, output: expect.stringContaining('\nImported.\n') });
   expect(await runCommand(['import', 'nps', folder], settings)).toMatchObject({ ...done, output: expect.stringContaining('\nNothing to do: ') });
   // Without the right key, the command says so.
-  const stranger = await runCommand(['import', 'nps', folder], { ...settings, ADIT_AUTH_KEY: 'another key' });
-  expect(stranger).toMatchObject({ ...refused, output: expect.stringMatching(/^adit: the running server has refused the import: /) });
+  const unknown = await runCommand(['import', 'nps', folder], { ...settings, ADIT_AUTH_KEY: 'another key' });
+  expect(unknown).toMatchObject({ ...refused, output: expect.stringMatching(/^adit: the running server has refused the import: /) });
 });
 
 test('damaged folders: exit code 1, with file, record and field, and nothing is written', async () => {

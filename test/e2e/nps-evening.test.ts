@@ -104,7 +104,7 @@ test('an evening: a conf directory and three start scripts move to Adit, and bac
       { port: api, path: '/nps/login/verify', method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' } },
       String(new URLSearchParams({ username, password })),
     );
-  expect(await login('alice', 'his password')).toMatch(/"status":0/);
+  expect(await login('alice', 'another password')).toMatch(/"status":0/);
   expect(await login('alice', 'her password')).toMatch(/^200 .*"status":1/);
   const timestamp = Math.floor(Date.now() / 1000);
   const signed = (key: string) => ask({ port: api, path: `/nps/client/list/?auth_key=${sign(key, timestamp)}&timestamp=${timestamp}&limit=10` });
@@ -117,7 +117,7 @@ test('an evening: a conf directory and three start scripts move to Adit, and bac
   await start('npc', `-server=127.0.0.1:${bridge}`, '-vkey=x', '-local_type=secret', '-password=visitors know it', `-local_port=${local}`).says(/connected to/);
   expect(await roundTrip(await visit(local ?? 0), 'as a visitor')).toBe('as a visitor');
   const fileTls = '\ntls_enable=true\ntls_insecure_skip_verify=true';
-  writeFileSync(path.join(directory, 'multi_account.conf'), '# accounts\nbob=his = secret\n');
+  writeFileSync(path.join(directory, 'multi_account.conf'), '# accounts\nbob=another = secret\n');
   writeFileSync(
     npcConf,
     `[common]
