@@ -1,31 +1,11 @@
 import type { Logger } from 'pino';
+import { namesOf, only } from './counter-batch.ts';
 import type { CounterBatch } from './hot/counters.ts';
 
 /** Maximum number of bad records remembered; further ones are searched for again each time. */
 const MOST = 1000;
 /** Names in one line of the log. */
 const MOST_NAMED = 20;
-
-/** The records of a batch: "client 5". */
-export function namesOf({ clients, tunnels, hosts }: CounterBatch): string[] {
-  return [...clients.map(({ id }) => `client ${id}`), ...tunnels.map(({ id }) => `tunnel ${id}`), ...hosts.map(({ id }) => `host ${id}`)];
-}
-
-/** Splits a batch in two; [] = it has at most one record. */
-export function halvesOf(batch: CounterBatch): CounterBatch[] {
-  const names = namesOf(batch);
-  if (names.length < 2) return [];
-  const first = new Set(names.slice(0, Math.ceil(names.length / 2)));
-  return [only(batch, (name) => first.has(name)), only(batch, (name) => !first.has(name))];
-}
-
-function only({ clients, tunnels, hosts }: CounterBatch, wanted: (name: string) => boolean): CounterBatch {
-  return {
-    clients: clients.filter(({ id }) => wanted(`client ${id}`)),
-    tunnels: tunnels.filter(({ id }) => wanted(`tunnel ${id}`)),
-    hosts: hosts.filter(({ id }) => wanted(`host ${id}`)),
-  };
-}
 
 /** Records whose counters could not be stored, and blocked others: each is tried separately from then on, and logged once. */
 export class BadRecords {

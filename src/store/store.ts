@@ -8,8 +8,9 @@ import { StoreError } from './errors.ts';
 import { Prisma, type PrismaClient } from './generated/sqlite/client.ts';
 import { clientPage, clientPages } from './hot/client-page.ts';
 import type { ClientPageQuery } from './hot/client-page.ts';
-import { forgetRunningState, saveCounters, tryWrite } from './hot/counters.ts';
-import type { CounterBatch, IsCurrent } from './hot/counters.ts';
+import type { CountedRecord, CounterKind } from './hot/counter-table.ts';
+import { countTraffic, forgetRunningState, saveCounters, tryWrite } from './hot/counters.ts';
+import type { CounterBatch, SaveOptions } from './hot/counters.ts';
 import { hostPage, hostPages } from './hot/host-page.ts';
 import type { HostPageQuery } from './hot/host-page.ts';
 import { loadEngineState } from './hot/engine-state.ts';
@@ -22,7 +23,7 @@ import { tunnelPage, tunnelPages } from './hot/tunnel-page.ts';
 import type { TunnelPageQuery } from './hot/tunnel-page.ts';
 import { userPage, userPages } from './hot/user-page.ts';
 import type { UserPageQuery } from './hot/user-page.ts';
-import { addTraffic, pruneTraffic, type TrafficRetention } from './hot/traffic.ts';
+import { pruneTraffic, type TrafficRetention } from './hot/traffic.ts';
 import type { AuditEntry, Client, Host, Tunnel, User } from './generated/sqlite/client.ts';
 import type { Dialect } from './migrations.ts';
 import { Nodes, type NodeState, pruneNodes } from './nodes.ts';
@@ -67,14 +68,14 @@ export interface Store {
   counts(scope: CountScope): Promise<Counts>;
   /** Everything that the engine needs at start. */
   loadEngineState(): Promise<EngineState>;
-  /** Clears the running state of the last process, which lists can be sorted by. Called at start. */
+  /** Clears the running state of the last process, which lists can be sorted by, and brings the bytes in the rows up to date. Called at start. */
   forgetRunningState(): Promise<void>;
   /** Deletes agents' declared records from the program's last run. Called at start. */
   forgetDeclared(): Promise<void>;
   /** Writes counters and last-seen data and the resulting traffic series, all or nothing. */
-  saveCounters(batch: CounterBatch, isCurrent?: IsCurrent): Promise<void>;
-  /** Adds the bytes that a record's counters have beyond its row to the traffic series: call it before the row gets another value. */
-  countTraffic(tx: Transaction, resource: 'client' | 'tunnel' | 'host', counters: Readonly<Record<'id' | 'inletBytes' | 'exportBytes', number>>): Promise<void>;
+  saveCounters(batch: CounterBatch, options?: SaveOptions): Promise<void>;
+  /** Adds the bytes that a record's counters have beyond the stored ones to the traffic series: call it before these get another value. */
+  countTraffic(tx: Transaction, kind: CounterKind, counters: CountedRecord): Promise<void>;
   /** Makes a write without effect. @throws the database's error when it can't write at the moment */
   tryWrite(): Promise<void>;
   /** A page of the audit log, the newest entry first. */
@@ -164,9 +165,8 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     childrenOf: (table, query) => childrenOf(reader, table, query),
     counts: (scope) => countsOf(reader, scope),
     loadEngineState: () => loadEngineState(reader),
-    saveCounters: (batch, isCurrent) => saveCounters(transaction, dialect, batch, Date.now(), isCurrent),
-    countTraffic: (tx, resource, counters) =>
-      addTraffic(tx, dialect, resource === 'client' ? ['client', 'user', 'server'] : [resource], [counters], Date.now()),
+    saveCounters: (batch, options) => saveCounters(transaction, dialect, batch, Date.now(), options),
+    countTraffic: (tx, kind, counters) => countTraffic(tx, dialect, kind, counters, Date.now()),
     tryWrite: () => tryWrite(transaction, dialect),
     forgetRunningState: () => forgetRunningState(transaction),
     forgetDeclared: () =>

@@ -23,8 +23,7 @@ function stored(dataDir: string): { readonly inlet: number; readonly export: num
   const database = openDatabase(path.join(dataDir, databaseFileName), { busyMs: 5000 });
   const rows = counters.parse(
     database.prepare(`
-    SELECT 'client' AS resource, "inletBytes" AS inlet, "exportBytes" AS export FROM "Client" WHERE id = 1
-    UNION ALL SELECT 'tunnel', "inletBytes", "exportBytes" FROM "Tunnel" WHERE id = 1
+    SELECT kind AS resource, "inletBytes" AS inlet, "exportBytes" AS export FROM "Counter" WHERE kind IN ('client', 'tunnel') AND id = 1
     UNION ALL SELECT resource || ' by ' || step, sum("inletBytes"), sum("exportBytes") FROM "TrafficSample" WHERE "resourceId" = 1 GROUP BY resource, step`)
       .all(),
   );

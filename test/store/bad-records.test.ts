@@ -46,7 +46,7 @@ eachDialect('running state', (databases) => {
       log.logger,
     );
     for (let round = 1; round <= 3; round++) {
-      await saver.save();
+      await saver.stop();
       const rows = await store.db.client.findMany({ select: { id: true, inletBytes: true }, orderBy: { id: 'asc' } });
       const expected = ids.map((id, index) => ({ id, inletBytes: id === bad ? 0n : BigInt((round - 1) * 300 + index + 1) }));
       expect(rows).toEqual(expected);
@@ -54,7 +54,7 @@ eachDialect('running state', (databases) => {
     const reported = log.entries.filter(({ level }) => level >= 50);
     expect(reported).toMatchObject([{ count: 1, records: [`client ${bad}`] }]);
     await repair(store);
-    await saver.save();
+    await saver.stop();
     expect(await store.db.client.findUnique({ where: { id: bad } })).toMatchObject({ inletBytes: BigInt(900 + 78) });
     expect(restored).toEqual([]);
   });
@@ -83,6 +83,7 @@ eachDialect('running state', (databases) => {
     for (let round = 0; round < 2; round++) {
       await store.saveCounters({ clients: ids.map((id) => ({ id, ...seen, rate: MOST, inletBytes: MOST, exportBytes: MOST })), tunnels: [], hosts: [] });
       await store.db.client.updateMany({ data: { inletBytes: 0 } });
+      await store.db.counter.deleteMany();
     }
     const samples = await store.db.trafficSample.findMany({ select: { inletBytes: true, exportBytes: true } });
     // Minutes, hours and days of two clients, their owner and the server.

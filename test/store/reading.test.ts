@@ -20,6 +20,7 @@ const models: Readonly<Record<keyof Db, true>> = {
   loggedCommit: true,
   node: true,
   sharedFile: true,
+  counter: true,
   trafficSample: true,
   session: true,
   apiToken: true,

@@ -7,6 +7,10 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
+function tunnel(id: number, inletBytes: number): CounterBatch['tunnels'][number] {
+  return { id, running: true, inletBytes, exportBytes: 0 };
+}
+
 /** A source whose batches are numbered, and what becomes of them. */
 function recorded() {
   let taken = 0;
@@ -24,7 +28,7 @@ function recorded() {
     },
     store: {
       saveCounters: async ({ tunnels }: CounterBatch) => {
-        saved.push(tunnels[0]?.id ?? 0);
+        saved.push(tunnels.at(-1)?.id ?? 0);
       },
       tryWrite: async () => undefined,
     },
@@ -55,6 +59,60 @@ test('saves every five seconds and when it stops', async () => {
   await saver.stop();
   await jest.advanceTimersByTimeAsync(10_000);
   expect(saved).toEqual([1, 2, 3]);
+});
+
+test('the rows of the records get everything with the first save, after a minute, when fresh state is requested, and at the end', async () => {
+  jest.useFakeTimers();
+  const batches: CounterBatch[] = [
+    { clients: [], tunnels: [tunnel(1, 1), tunnel(2, 1)], hosts: [] },
+    { clients: [], tunnels: [tunnel(1, 2)], hosts: [] },
+    { clients: [], tunnels: [tunnel(3, 3)], hosts: [] },
+  ];
+  const written: string[] = [];
+  const saver = new StateSaver(
+    { takeDirty: async () => batches.shift() ?? { clients: [], tunnels: [], hosts: [] }, restoreDirty: async () => undefined },
+    {
+      async saveCounters({ tunnels }: CounterBatch, { rows } = {}) {
+        written.push(`${rows === true ? 'rows' : 'counters'} ${tunnels.map(({ id, inletBytes }) => `${id}=${inletBytes}`).join(' ')}`);
+      },
+      tryWrite: async () => undefined,
+    },
+    new LogRecorder().logger,
+  );
+  saver.start();
+  await jest.advanceTimersByTimeAsync(15_000);
+  await saver.fresh();
+  expect(written.splice(0)).toEqual(['rows 1=1 2=1', 'counters 1=2', 'counters 3=3', 'rows 1=2 3=3']);
+  batches.push({ clients: [], tunnels: [tunnel(1, 4)], hosts: [] }, { clients: [], tunnels: [tunnel(2, 5)], hosts: [] });
+  await jest.advanceTimersByTimeAsync(10_000);
+  await saver.stop();
+  expect(written.splice(0)).toEqual(['counters 1=4', 'counters 2=5', 'rows 1=4 2=5']);
+  saver.start();
+  batches.push({ clients: [], tunnels: [tunnel(1, 6)], hosts: [] });
+  await jest.advanceTimersByTimeAsync(60_000);
+  expect(written.at(0)).toBe('counters 1=6');
+  expect(written.at(-1)).toBe('rows 1=6');
+  await saver.stop();
+});
+
+test('what the rows lack of a record is forgotten when its traffic is reset', async () => {
+  const batches: CounterBatch[] = [{ clients: [], tunnels: [], hosts: [] }, { clients: [], tunnels: [tunnel(1, 9), tunnel(2, 9)], hosts: [] }];
+  const written: Array<readonly string[]> = [];
+  const saver = new StateSaver(
+    { takeDirty: async () => batches.shift() ?? { clients: [], tunnels: [], hosts: [] }, restoreDirty: async () => undefined },
+    {
+      async saveCounters({ tunnels }: CounterBatch) {
+        written.push(tunnels.map(({ id, inletBytes }) => `${id}=${inletBytes}`));
+      },
+      tryWrite: async () => undefined,
+    },
+    new LogRecorder().logger,
+  );
+  await saver.save();
+  await saver.save();
+  saver.trafficReset('tunnel', 1);
+  await saver.stop();
+  expect(written).toEqual([[], ['1=9', '2=9'], ['2=9']]);
 });
 
 test('keeps what could not be saved, logs it, and continues', async () => {

@@ -62,5 +62,7 @@ async function settle(
 ): Promise<CountedBytes> {
   const { inletBytes, exportBytes } = state ?? { inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes) };
   await store.countTraffic(tx, resource, { id: row.id, inletBytes, exportBytes });
+  // From now on, the row has the totals.
+  await tx.counter.deleteMany({ where: { kind: resource, id: row.id } });
   return { inletBytes, exportBytes };
 }

@@ -40,7 +40,7 @@ export async function releaseUnique(tx: Transaction, dialect: Dialect, table: ke
   await tx.$executeRawUnsafe(`UPDATE "${table}" SET ${set} WHERE id IN (SELECT ${id} FROM ${listed})`, JSON.stringify(ids.map(String)));
 }
 
-/** Adds bytes to the counters of many rows. A sum is never negative, and never beyond what a number holds exactly. */
+/** Adds bytes to the totals of many records, which are in their rows afterwards. A sum is never negative, and never beyond what a number holds exactly. */
 export async function addBytes(
   tx: Transaction,
   dialect: Dialect,
@@ -48,9 +48,17 @@ export async function addBytes(
   rows: ReadonlyArray<{ readonly id: number; readonly inletBytes: number; readonly exportBytes: number }>,
 ): Promise<void> {
   const [most, least] = dialect === 'sqlite' ? ['max', 'min'] : ['greatest', 'least'];
-  const set = ['inletBytes', 'exportBytes'].map((name) => `"${name}" = ${least}(${Number.MAX_SAFE_INTEGER}, ${most}(0, t."${name}" + n."${name}"))`).join(', ');
-  const names = ['id', 'inletBytes', 'exportBytes'];
-  await inBatches(tx, rows, `UPDATE "${table}" AS t SET ${set} FROM (${selectRows(dialect, table, names, true)}) AS n WHERE t.id = n.id`);
+  const kind = table.toLowerCase();
+  const sumOf = (name: string): string => `coalesce(n."counted_${name}", t."${name}") + n."${name}"`;
+  const set = ['inletBytes', 'exportBytes'].map((name) => `"${name}" = ${least}(${Number.MAX_SAFE_INTEGER}, ${most}(0, ${sumOf(name)}))`).join(', ');
+  const counted = ['inletBytes', 'exportBytes'].map((name) => `k."${name}" AS "counted_${name}"`).join(', ');
+  const given = selectRows(dialect, table, ['id', 'inletBytes', 'exportBytes'], true);
+  await inBatches(
+    tx,
+    rows,
+    `UPDATE "${table}" AS t SET ${set} FROM (SELECT r.*, ${counted} FROM (${given}) AS r LEFT JOIN "Counter" k ON k.kind = '${kind}' AND k.id = r.id) AS n WHERE t.id = n.id`,
+  );
+  await inBatches(tx, rows, `DELETE FROM "Counter" WHERE kind = '${kind}' AND id IN (SELECT r.id FROM (${given}) AS r)`);
 }
 
 /** Makes sure that new rows get ids above this one. */

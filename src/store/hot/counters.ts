@@ -1,8 +1,9 @@
 import { Prisma } from '../generated/sqlite/client.ts';
 import type { Dialect } from '../migrations.ts';
-import type { RunTransaction } from '../transaction.ts';
+import type { RunTransaction, Transaction } from '../transaction.ts';
+import { type CountedRecord, type CounterKind, countersToRows, type Growth, growthOf, storeCounters, tableOf } from './counter-table.ts';
 import { storedTime } from './stored-time.ts';
-import { addTraffic } from './traffic.ts';
+import { addTraffic, serverId, type TrafficGain, type TrafficResource } from './traffic.ts';
 
 /**
  * Counters and last-seen data of the engine as absolute values, so that writing a batch twice counts it once. Bytes are totals since
@@ -22,56 +23,59 @@ export interface CounterBatch {
     /** ms since the epoch */
     readonly lastOnlineAt: number | null;
   }[];
-  readonly tunnels: readonly ({ readonly running: boolean } & Counted)[];
+  readonly tunnels: readonly ({ readonly running: boolean } & CountedRecord)[];
   /** Only the bytes are stored. */
-  readonly hosts: readonly Counted[];
+  readonly hosts: readonly CountedRecord[];
 }
 
 /** Whether a record in a batch is still current when the batch is written. */
-export type IsCurrent = (resource: 'client' | 'tunnel' | 'host', id: number) => boolean;
+export type IsCurrent = (resource: CounterKind, id: number) => boolean;
 
-interface Counted {
-  readonly id: number;
-  readonly inletBytes: number;
-  readonly exportBytes: number;
+/** How a batch is written. */
+export interface SaveOptions {
+  /** Called in the transaction; rows that are not current are skipped. Absent = all are. */
+  readonly isCurrent?: IsCurrent;
+  /**
+   * Whether the rows that lists are sorted by get everything, which changes several indexes. False = bytes only go to the table of counters, and only rows whose
+   * other values have changed are written.
+   */
+  readonly rows?: boolean;
 }
 
 /** Rows per statement: on SQLite nothing else runs during a statement. */
 const batchSize = 2000;
 
 /**
- * Writes a batch atomically, and adds its difference to the stored rows to the traffic series. Rows that were deleted in the
+ * Writes a batch atomically, and adds its difference to the stored counters to the traffic series. Rows that were deleted in the
  * meantime are skipped. The cost is proportional to the rows in the batch.
- * @param at ms since the epoch @param isCurrent called in the transaction; rows that are not current are skipped
+ * @param at ms since the epoch
  */
 export async function saveCounters(
   transaction: RunTransaction,
   dialect: Dialect,
   { clients, tunnels, hosts }: CounterBatch,
   at: number,
-  isCurrent: IsCurrent = () => true,
+  { isCurrent = () => true, rows = true }: SaveOptions = {},
 ): Promise<void> {
   if (clients.length === 0 && tunnels.length === 0 && hosts.length === 0) return;
-  const clientRows = clients.map(({ lastOnlineAt, ...client }) => ({
-    ...client,
-    lastOnlineAt: lastOnlineAt === null ? null : storedTime(new Date(lastOnlineAt)),
-  }));
   await transaction(async (tx) => {
-    for (const rows of inBatches(clientRows.filter(({ id }) => isCurrent('client', id)))) {
-      await addTraffic(tx, dialect, ['client', 'user', 'server'], rows, at);
-      await tx.$executeRawUnsafe(clientUpdate[dialect], JSON.stringify(rows));
-    }
-    for (const rows of inBatches(tunnels.filter(({ id }) => isCurrent('tunnel', id)))) {
-      await addTraffic(tx, dialect, ['tunnel'], rows, at);
-      await tx.$executeRawUnsafe(routeUpdate(dialect, 'Tunnel'), JSON.stringify(rows));
-    }
-    for (const rows of inBatches(hosts.filter(({ id }) => isCurrent('host', id)))) {
-      await addTraffic(tx, dialect, ['host'], rows, at);
-      await tx.$executeRawUnsafe(routeUpdate(dialect, 'Host'), JSON.stringify(rows));
+    const current: Readonly<Record<CounterKind, readonly CountedRecord[]>> = {
+      client: clients.filter(({ id }) => isCurrent('client', id)).map(clientRow),
+      tunnel: tunnels.filter(({ id }) => isCurrent('tunnel', id)),
+      host: hosts.filter(({ id }) => isCurrent('host', id)),
+    };
+    for (const kind of ['client', 'tunnel', 'host'] as const) {
+      for (const batch of inBatches(current[kind])) {
+        const growth = await growthOf(tx, dialect, kind, batch);
+        await addTraffic(tx, dialect, gainsOf(kind, growth), at);
+        await storeCounters(tx, dialect, kind, growth);
+        if (kind !== 'host' || rows) {
+          await tx.$executeRawUnsafe(rowUpdate(dialect, kind, rows), JSON.stringify(batch));
+        }
+      }
     }
   });
 }
-
 /** On PostgreSQL another session may have locked a single table: checks every table, without waiting. */
 const lockAllTables = `LOCK TABLE ${Object.values(Prisma.ModelName).map((name) => `"${name}"`).join(', ')} IN ROW EXCLUSIVE MODE NOWAIT`;
 
@@ -98,13 +102,46 @@ function* inBatches<Row>(rows: readonly Row[]): Generator<Row[]> {
   for (let start = 0; start < rows.length; start += batchSize) yield rows.slice(start, start + batchSize);
 }
 
-/** Clears the running state that the previous process left, in the rows that have any. */
+/** The running state that the previous process left is cleared, in the rows that have any; their bytes become those that were counted last. */
 export async function forgetRunningState(transaction: RunTransaction): Promise<void> {
   await transaction(async (tx) => {
     await tx.client.updateMany({ where: { connected: true }, data: { connected: false } });
     await tx.client.updateMany({ where: { rate: { gt: 0 } }, data: { rate: 0 } });
     await tx.tunnel.updateMany({ where: { running: true }, data: { running: false } });
+    await countersToRows(tx);
   });
+}
+
+/** A client as the statement takes it. */
+function clientRow({ lastOnlineAt, ...client }: CounterBatch['clients'][number]): CountedRecord & { readonly lastOnlineAt: string | null } {
+  return { ...client, lastOnlineAt: lastOnlineAt === null ? null : storedTime(new Date(lastOnlineAt)) };
+}
+
+/** What a batch adds to the series of its records; clients also add to those of their owners and of the server. */
+function gainsOf(kind: CounterKind, growth: readonly Growth[]): TrafficGain[] {
+  const gains = new Map<string, TrafficGain>();
+  const add = (resource: TrafficResource, id: number, { gainedInlet, gainedExport }: Growth): void => {
+    const { inletBytes, exportBytes } = gains.get(`${resource} ${id}`) ?? { inletBytes: 0, exportBytes: 0 };
+    gains.set(`${resource} ${id}`, { resource, id, inletBytes: sumOf(inletBytes, gainedInlet), exportBytes: sumOf(exportBytes, gainedExport) });
+  };
+  for (const one of growth) {
+    if (one.gainedInlet + one.gainedExport === 0) continue;
+    add(kind, one.id, one);
+    if (kind !== 'client') continue;
+    if (one.userId !== null) add('user', one.userId, one);
+    add('server', serverId, one);
+  }
+  return [...gains.values()];
+}
+
+/** A sum within the range of a counter (rules/byte-count.ts). */
+function sumOf(one: number, other: number): number {
+  return Math.min(one + other, Number.MAX_SAFE_INTEGER);
+}
+
+/** Adds the bytes that a record's counters have beyond the stored ones to the traffic series. */
+export async function countTraffic(tx: Transaction, dialect: Dialect, kind: CounterKind, counters: CountedRecord, at: number): Promise<void> {
+  await addTraffic(tx, dialect, gainsOf(kind, await growthOf(tx, dialect, kind, [counters])), at);
 }
 
 const clientSet = `"connected" = n."connected", "rate" = n."rate", "inletBytes" = n."inletBytes", "exportBytes" = n."exportBytes",
@@ -112,6 +149,10 @@ const clientSet = `"connected" = n."connected", "rate" = n."rate", "inletBytes" 
   "lastAddress" = coalesce(nullif(n.address, ''), c."lastAddress"),
   "localAddress" = coalesce(nullif(n."localAddress", ''), c."localAddress"),
   "agentVersion" = coalesce(nullif(n.version, ''), c."agentVersion")`;
+
+/** Something of a client that is rarely different is. */
+const clientChanged = `(c."connected" <> n."connected" OR n.address NOT IN ('', c."lastAddress") OR n."localAddress" NOT IN ('', c."localAddress")
+  OR n.version NOT IN ('', c."agentVersion"))`;
 
 const clientUpdate: Record<Dialect, string> = {
   sqlite:
@@ -122,11 +163,16 @@ const clientUpdate: Record<Dialect, string> = {
     "localAddress" text, version text, "inletBytes" bigint, "exportBytes" bigint, "lastOnlineAt" timestamp) WHERE c.id = n.id`,
 };
 
-function routeUpdate(dialect: Dialect, table: 'Tunnel' | 'Host'): string {
-  const set = `"inletBytes" = n."inletBytes", "exportBytes" = n."exportBytes"${table === 'Tunnel' ? ', "running" = n."running"' : ''}`;
-  return dialect === 'sqlite'
-    ? `UPDATE "${table}" AS t SET ${set} FROM (SELECT value ->> 'id' AS id, value ->> 'running' AS running, value ->> 'inletBytes' AS "inletBytes",
-      value ->> 'exportBytes' AS "exportBytes" FROM json_each(?)) AS n WHERE t.id = n.id`
-    : `UPDATE "${table}" AS t SET ${set} FROM jsonb_to_recordset($1::jsonb)
-      AS n(id int, running boolean, "inletBytes" bigint, "exportBytes" bigint) WHERE t.id = n.id`;
+/** @param all false = only rows in which something other than the bytes has changed */
+function rowUpdate(dialect: Dialect, kind: CounterKind, all: boolean): string {
+  if (kind === 'client') return all ? clientUpdate[dialect] : `${clientUpdate[dialect]} AND ${clientChanged}`;
+  const table = tableOf[kind];
+  const running = kind === 'tunnel' ? ['running'] : [];
+  const columns = [...running, 'inletBytes', 'exportBytes'];
+  const set = columns.map((name) => `"${name}" = n."${name}"`).join(', ');
+  const changed = (all ? columns : running).map((name) => `t."${name}" <> n."${name}"`).join(' OR ');
+  const rows = dialect === 'sqlite'
+    ? `(SELECT ${['id', ...columns].map((name) => `value ->> '${name}' AS "${name}"`).join(', ')} FROM json_each(?)) AS n`
+    : `jsonb_to_recordset($1::jsonb) AS n(id int, running boolean, "inletBytes" bigint, "exportBytes" bigint)`;
+  return `UPDATE "${table}" AS t SET ${set} FROM ${rows} WHERE t.id = n.id AND (${changed})`;
 }

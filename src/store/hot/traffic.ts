@@ -19,48 +19,41 @@ export function bucketAt(step: TrafficStep, at: number): number {
   return minute - minute % trafficSteps[step];
 }
 
-/** A record's counters as they are now, in bytes since it was made. */
-interface Counted {
+/** Bytes to add to a series. */
+export interface TrafficGain {
+  readonly resource: TrafficResource;
   readonly id: number;
   readonly inletBytes: number;
   readonly exportBytes: number;
 }
 
-/**
- * Adds the difference between new counters and the stored rows to the series. Call it in the transaction that writes the rows, before they are written,
- * so that writing a batch twice counts it once.
- * @param at ms since the epoch
- */
-export async function addTraffic(
-  tx: Transaction,
-  dialect: Dialect,
-  resources: readonly TrafficResource[],
-  counted: readonly Counted[],
-  at: number,
-): Promise<void> {
-  const rows = JSON.stringify(counted.map(({ id, inletBytes, exportBytes }) => ({ id, inletBytes, exportBytes })));
+/** Gains per statement: on SQLite nothing else runs during a statement. */
+const batchSize = 2000;
+
+/** Adds bytes to the series. @param gains at most one for each series @param at ms since the epoch */
+export async function addTraffic(tx: Transaction, dialect: Dialect, gains: readonly TrafficGain[], at: number): Promise<void> {
   const buckets = [bucketAt('minute', at), bucketAt('hour', at), bucketAt('day', at)];
-  for (const resource of resources) await tx.$executeRawUnsafe(addition(dialect, resource), rows, ...buckets);
+  for (let start = 0; start < gains.length; start += batchSize) {
+    await tx.$executeRawUnsafe(addition[dialect], JSON.stringify(gains.slice(start, start + batchSize)), ...buckets);
+  }
 }
 
-const tables = { client: 'Client', user: 'Client', server: 'Client', tunnel: 'Tunnel', host: 'Host' } as const;
+const given: Record<Dialect, string> = {
+  sqlite:
+    `WITH n AS (SELECT value ->> 'resource' AS resource, value ->> 'id' AS id, value ->> 'inletBytes' AS inlet, value ->> 'exportBytes' AS export FROM json_each(?)),
+    s(step, at) AS (VALUES ('minute', ?), ('hour', ?), ('day', ?))`,
+  postgresql: `WITH n AS (SELECT resource, id, "inletBytes" AS inlet, "exportBytes" AS export
+      FROM jsonb_to_recordset($1::jsonb) AS r(resource text, id int, "inletBytes" bigint, "exportBytes" bigint)),
+    s(step, at) AS (VALUES ('minute', $2::int), ('hour', $3::int), ('day', $4::int))`,
+};
 
-function addition(dialect: Dialect, resource: TrafficResource): string {
-  const sqlite = dialect === 'sqlite';
-  const given = sqlite
-    ? `SELECT value ->> 'id' AS id, value ->> 'inletBytes' AS inlet, value ->> 'exportBytes' AS export FROM json_each(?)`
-    : `SELECT id, "inletBytes" AS inlet, "exportBytes" AS export FROM jsonb_to_recordset($1::jsonb) AS r(id int, "inletBytes" bigint, "exportBytes" bigint)`;
-  const buckets = sqlite ? `('minute', ?), ('hour', ?), ('day', ?)` : `('minute', $2::int), ('hour', $3::int), ('day', $4::int)`;
-  // SQLite's sum() fails beyond 64 bits, but its total() doesn't; PostgreSQL's sum() is exact at any size.
-  const sumOf = (bytes: string): string => `${sqlite ? 'total' : 'sum'}(${bytes})`;
-  const key = resource === 'user' ? 'c."userId"' : resource === 'server' ? String(serverId) : 'c.id';
-  const owned = resource === 'user' ? 'c."userId" IS NOT NULL AND ' : '';
-  return `WITH n AS (${given}), s(step, at) AS (VALUES ${buckets})
+const addition: Record<Dialect, string> = { sqlite: additionOn('sqlite'), postgresql: additionOn('postgresql') };
+
+/** The rows are locked in the order of their keys, so that two servers never wait for each other. */
+function additionOn(dialect: Dialect): string {
+  return `${given[dialect]}
     INSERT INTO "TrafficSample" ("resource", "resourceId", "step", "at", "inletBytes", "exportBytes")
-    SELECT '${resource}', ${key}, s.step, s.at, ${bounded(dialect, sumOf('n.inlet - c."inletBytes"'))}, ${bounded(dialect, sumOf('n.export - c."exportBytes"'))}
-    FROM n JOIN "${tables[resource]}" c ON c.id = n.id CROSS JOIN s
-    WHERE ${owned}(n.inlet > c."inletBytes" OR n.export > c."exportBytes")
-    GROUP BY ${resource === 'server' ? '' : `${key}, `}s.step, s.at
+    SELECT n.resource, n.id, s.step, s.at, n.inlet, n.export FROM n CROSS JOIN s WHERE true ORDER BY n.resource, n.id, s.step
     ON CONFLICT ("resource", "resourceId", "step", "at") DO UPDATE SET
       "inletBytes" = ${grown(dialect, 'inletBytes')}, "exportBytes" = ${grown(dialect, 'exportBytes')}`;
 }

@@ -1,0 +1,88 @@
+import { expect, test } from '@jest/globals';
+import type { CounterBatch } from '../../src/store/hot/counters.ts';
+import { eachDialect } from '../support/database.ts';
+import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
+import type { TestStore } from '../support/test-store.ts';
+
+const seen = { connected: true, rate: 8, address: '203.0.113.9', localAddress: '10.0.0.1', version: '1.0', lastOnlineAt: Date.UTC(2030, 0, 1) };
+
+function batchOf(bytes: number, { client, tunnel, host }: { readonly client: number; readonly tunnel: number; readonly host: number }): CounterBatch {
+  const counted = { inletBytes: bytes, exportBytes: 2 * bytes };
+  return { clients: [{ id: client, ...seen, ...counted }], tunnels: [{ id: tunnel, running: true, ...counted }], hosts: [{ id: host, ...counted }] };
+}
+
+async function seeded(store: TestStore) {
+  const [client = 0] = await seedClients(store, 1, () => ({ inletBytes: 5n, exportBytes: 5n }));
+  const [tunnel = 0] = await seedTunnels(store, client, 1);
+  const [host = 0] = await seedHosts(store, client, 1);
+  return { client, tunnel, host };
+}
+
+/** The bytes from visitors in the rows of the records, and in their counters. */
+async function bytesOf({ db }: TestStore) {
+  const [client, tunnel, host, counters] = await Promise.all([
+    db.client.findFirst(),
+    db.tunnel.findFirst(),
+    db.host.findFirst(),
+    db.counter.findMany({ orderBy: { kind: 'asc' } }),
+  ]);
+  return { rows: [client, host, tunnel].map((row) => row && Number(row.inletBytes)), counters: counters.map(({ inletBytes }) => Number(inletBytes)) };
+}
+
+/** The sum of all series of a client by hours. */
+async function series({ db }: TestStore): Promise<number> {
+  const { _sum } = await db.trafficSample.aggregate({ where: { resource: 'client', step: 'hour' }, _sum: { inletBytes: true } });
+  return Number(_sum.inletBytes);
+}
+
+eachDialect('counters', (databases) => {
+  test('are stored without the rows of the records, which only get what rarely changes', async () => {
+    const store = await databases.openEmpty();
+    const ids = await seeded(store);
+    await store.saveCounters(batchOf(100, ids), { rows: false });
+    expect(await bytesOf(store)).toEqual({ rows: [100, 0, 100], counters: [100, 100, 100] });
+    await store.saveCounters(batchOf(250, ids), { rows: false });
+    expect(await bytesOf(store)).toEqual({ rows: [100, 0, 100], counters: [250, 250, 250] });
+    expect(await series(store)).toBe(245);
+    await store.saveCounters({ ...batchOf(300, ids), clients: [{ id: ids.client, ...seen, connected: false, inletBytes: 300, exportBytes: 0 }] }, {
+      rows: false,
+    });
+    expect(await store.db.client.findFirst()).toMatchObject({ connected: false, inletBytes: 300n });
+    expect(await store.db.tunnel.findFirst()).toMatchObject({ clientOnline: false, inletBytes: 100n });
+  });
+
+  test('get into the rows when everything is saved, and when the next process starts', async () => {
+    const store = await databases.openEmpty();
+    const ids = await seeded(store);
+    await store.saveCounters(batchOf(100, ids), { rows: false });
+    await store.saveCounters(batchOf(200, ids));
+    expect(await bytesOf(store)).toEqual({ rows: [200, 200, 200], counters: [200, 200, 200] });
+    await store.saveCounters(batchOf(300, ids), { rows: false });
+    await store.forgetRunningState();
+    expect(await bytesOf(store)).toEqual({ rows: [300, 300, 300], counters: [300, 300, 300] });
+    expect(await store.db.client.findFirst()).toMatchObject({ connected: false, rate: 0n });
+  });
+
+  test('of records that do not exist are not stored, and those of deleted records go with them', async () => {
+    const store = await databases.openEmpty();
+    const ids = await seeded(store);
+    await store.saveCounters(batchOf(100, { client: 9_999, tunnel: 9_999, host: 9_999 }));
+    expect(await store.db.counter.count()).toBe(0);
+    await store.saveCounters(batchOf(100, ids));
+    expect(await store.db.counter.count()).toBe(3);
+    await store.transaction((tx) => tx.host.delete({ where: { id: ids.host } }));
+    expect((await store.db.counter.findMany({ orderBy: { kind: 'asc' } })).map(({ kind }) => kind)).toEqual(['client', 'tunnel']);
+    // Its tunnel is deleted by the database.
+    await store.transaction((tx) => tx.client.delete({ where: { id: ids.client } }));
+    expect(await store.db.counter.count()).toBe(0);
+  });
+
+  test('that are lower than the stored ones replace them, and take nothing from the series', async () => {
+    const store = await databases.openEmpty();
+    const ids = await seeded(store);
+    await store.saveCounters(batchOf(100, ids));
+    await store.saveCounters(batchOf(10, ids));
+    expect(await bytesOf(store)).toEqual({ rows: [10, 10, 10], counters: [10, 10, 10] });
+    expect(await series(store)).toBe(95);
+  });
+});
