@@ -25,7 +25,7 @@ export const haproxy: Side = {
       + `  use_backend host if { hdr(host) -m beg localhost }\nbackend host\n  mode http\n  server target 127.0.0.1:${targets.http}\n`;
     writeFileSync(
       config,
-      `global\n  maxconn 6000\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n${listen('http')}${
+      `global\n  maxconn 9500\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client 1h\n  timeout server 1h\n${listen('http')}${
         listen('echo')
       }${hosts}`,
     );
