@@ -79,10 +79,10 @@ export default function TokensPage() {
       <PageHead title={texts.title}>{texts.subtitle}</PageHead>
       <Failure error={error} onRetry={refetch} />
       {made && (
-        <section className='card card-body stack' aria-label={texts.tokenTitle(made.name)}>
+        <div className='card card-body stack'>
           <Banner tone='ok' title={texts.shownOnce} />
           <Command title={texts.tokenTitle(made.name)} text={made.token} />
-        </section>
+        </div>
       )}
       <section className='card' aria-label={texts.title}>
         {rows?.length === 0 ? <Empty icon='key' title={texts.noneTitle}>{texts.noneText}</Empty> : (

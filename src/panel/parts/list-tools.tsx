@@ -5,6 +5,9 @@ import { Icon } from './icon.tsx';
 import { type ListState, pageRows } from './list-state.ts';
 import type { Column } from './table.tsx';
 
+/** The lists whose columns can be chosen. */
+export type ListName = 'clients' | 'tunnels' | 'hosts' | 'users';
+
 /** Typing pauses for this many ms before the server searches. */
 const pauseMs = 200;
 
@@ -92,7 +95,7 @@ export function Popover({ icon, label, children }: { readonly icon: 'filter' | '
 
 /** The columns of a list that are shown, and the window to choose them. The browser keeps the choice. @param hidden the columns hidden at first */
 export function useColumns<Row>(
-  list: 'clients' | 'tunnels' | 'hosts' | 'users',
+  list: ListName,
   columns: ReadonlyArray<Column<Row>>,
   hidden: readonly string[] = [],
 ): readonly [shown: ReadonlyArray<Column<Row>>, chooser: ReactNode] {
@@ -116,7 +119,9 @@ export function useColumns<Row>(
       ))}
     </Popover>
   );
-  return [columns.filter(({ key }) => !left.includes(key)), chooser];
+  const shown = columns.filter(({ key }) => !left.includes(key));
+  // Whoever asks for a column sees it, unless the table is very narrow.
+  return [shown.map((column) => hidden.includes(column.key) ? { ...column, leaves: 2 } : column), chooser];
 }
 
 /** The pages of a list. */

@@ -26,8 +26,6 @@ export const clients = {
   lastSeen: (duration: string) => duration === 'now' ? 'last seen now' : `last seen ${duration} ago`,
   noneTitle: 'No clients yet',
   noneText: 'A client stands for one machine behind NAT. Its agent connects to this server, and opens the way to what it can reach.',
-  startAll: 'Start',
-  stopAll: 'Stop',
   deleteAll: (count: number) => `Delete ${counted(count, 'client', 'clients')}`,
   deleteTitle: (count: number, name: string) => count === 1 ? `Delete ${name}?` : `Delete ${count.toLocaleString('en-GB')} clients?`,
   deleteText: 'Deleted for good, and with the clients:',

@@ -90,6 +90,8 @@ export const dashboard = {
       'Create one here. It can read this screen only: no keys, no addresses. It is part of the address of the screen, behind #, which browsers send to no server.',
     create: 'Create a wall screen',
     tokenName: 'wall screen',
+    mayWrite: 'This token may make changes.',
+    mayWriteText: 'Whoever sees the address of this screen has its token. Create one that only reads this screen, and revoke the other.',
     ended: 'The token of this screen has ended or was revoked.',
     stale: (moment: string) => `No data since ${moment}`,
     updated: (moment: string) => `Updated ${moment}`,

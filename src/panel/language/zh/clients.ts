@@ -27,8 +27,6 @@ export const clients: Messages['clients'] = {
   lastSeen: (duration) => duration === '刚刚' ? '刚刚离线' : `${duration}前在线`,
   noneTitle: '还没有客户端',
   noneText: '一个客户端代表 NAT 之后的一台机器。其 Agent 连接到此服务器，并打开通往其可访问目标的通道。',
-  startAll: '启动',
-  stopAll: '停止',
   deleteAll: (count) => `删除 ${numeral(count)} 个客户端`,
   deleteTitle: (count, name) => count === 1 ? `删除 ${name}？` : `删除 ${numeral(count)} 个客户端？`,
   deleteText: '将永久删除，同时删除：',

@@ -90,6 +90,8 @@ export const dashboard: Messages['dashboard'] = {
     noTokenText: '可在此创建。它只能读取此大屏：没有密钥，没有地址。令牌位于地址的 # 之后，浏览器不会将其发送给任何服务器。',
     create: '创建大屏',
     tokenName: '大屏',
+    mayWrite: '此令牌可以进行修改。',
+    mayWriteText: '看到此大屏地址的人都会得到令牌。请创建一个只能读取此大屏的令牌，并撤销原来的令牌。',
     ended: '此大屏的令牌已失效或已被撤销。',
     stale: (moment) => `自 ${moment} 起没有数据`,
     updated: (moment) => `更新于 ${moment}`,

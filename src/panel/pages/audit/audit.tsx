@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import type { CombinedError } from 'urql';
 import { useEvents } from '../../api/live.ts';
 import { useAsk, useData } from '../../api/use.ts';
 import { graphql, unmask } from '../../generated/index.ts';
@@ -38,7 +39,7 @@ const resources: readonly AuditResource[] = [
 const actions: readonly AuditAction[] = ['CREATE', 'UPDATE', 'DELETE'];
 const callers: readonly CallerKind[] = ['ADMINISTRATOR', 'USER', 'CLIENT', 'ANONYMOUS', 'SERVER'];
 /** The entries that one request of the download asks for. */
-const downloadRows = 500;
+const downloadRows = 200;
 
 /** `/audit`: who changed what. */
 export default function AuditPage() {
@@ -49,6 +50,7 @@ export default function AuditPage() {
   const { data, error, refetch } = useData(entriesQuery, { filter, offset: list.offset, limit: pageRows });
   const [news, setNews] = useState(0);
   const [loaded, setLoaded] = useState<number>();
+  const [downloadError, setDownloadError] = useState<CombinedError>();
   useEvents(added, {}, () => setNews((count) => count + 1));
   const rows = data?.auditEntries?.rows;
   const total = data?.auditEntries?.total ?? 0;
@@ -63,10 +65,13 @@ export default function AuditPage() {
       const entries: readonly AuditEntryFieldsFragment[] = page?.auditEntries?.rows.map((row) => unmask(auditEntry, row)) ?? [];
       lines.push(...entries.map((entry) => JSON.stringify(entry)));
       setLoaded(lines.length);
-      if (failure !== undefined || entries.length < downloadRows) break;
+      if (failure !== undefined || entries.length < downloadRows) {
+        setLoaded(undefined);
+        setDownloadError(failure);
+        if (failure === undefined) save(lines.map((line) => `${line}\n`).join(''));
+        return;
+      }
     }
-    setLoaded(undefined);
-    save(`${lines.join('\n')}\n`);
   }
 
   const select = (name: string, label: string, all: string, options: ReadonlyArray<readonly [string, string]>) => (
@@ -98,6 +103,7 @@ export default function AuditPage() {
         {texts.subtitle}
       </PageHead>
       <Failure error={error} onRetry={refetch} />
+      <Failure error={downloadError} onRetry={() => void download()} />
       {news > 0 && (
         <Banner
           tone='accent'

@@ -1,9 +1,7 @@
 import { graphql } from '../../generated/index.ts';
 import { useRun } from '../../api/use.ts';
 import { useLanguage } from '../../language/language.tsx';
-import { runForAll } from '../../parts/bulk.tsx';
-import { useConfirm } from '../../parts/confirm.tsx';
-import { useToast } from '../../parts/toast.tsx';
+import { type RecordActions, useRecordActions } from '../../parts/record-actions.tsx';
 
 const setEnabled = graphql(`
   mutation SetClientEnabled($id: ID!, $enabled: Boolean!) { setClientEnabled(id: $id, enabled: $enabled) { id ...ClientState } }
@@ -16,9 +14,10 @@ const reset = graphql(`
 `);
 
 /** What a question about a client names. */
-export interface AffectedClient {
+interface AffectedClient {
   readonly id: string;
   readonly remark: string;
+  readonly enabled: boolean;
   readonly runtime: { readonly connected: boolean; readonly connections: number };
   readonly tunnels: { readonly total: number };
   readonly hosts: { readonly total: number };
@@ -43,43 +42,34 @@ function Affected({ clients, text, more }: { readonly clients: readonly Affected
   );
 }
 
-/** The actions on clients. Each resolves with whether something was done. */
-export function useClientActions() {
+/** The actions on clients. */
+export function useClientActions(): RecordActions<AffectedClient> {
   const { t } = useLanguage();
   const run = useRun();
-  const ask = useConfirm();
-  const toast = useToast();
+  const texts = t.clients;
   const nameOf = (clients: readonly AffectedClient[]): string => {
     const [first] = clients;
-    return clients.length === 1 && first !== undefined ? first.remark || t.clients.nameless(first.id) : t.list.selected(clients.length);
+    return clients.length === 1 && first !== undefined ? first.remark || texts.nameless(first.id) : t.list.selected(clients.length);
   };
-
-  async function forAll(clients: readonly AffectedClient[], kind: 'start' | 'stop' | 'delete'): Promise<boolean> {
-    const { done, failed } = await runForAll(
-      clients.map(({ id }) => id),
-      (id) => kind === 'delete' ? run(remove, { id }) : run(setEnabled, { id, enabled: kind === 'start' }),
-      t,
-    );
-    toast([t.clients.done[kind](done.length), ...[...failed].map(([reason, ids]) => t.clients.notDone(ids.length, reason))].join('; '));
-    return done.length > 0;
-  }
-
-  return {
-    start: (clients: readonly AffectedClient[]) => forAll(clients, 'start'),
-    async stop(clients: readonly AffectedClient[]): Promise<boolean> {
-      const body = <Affected clients={clients} text={t.clients.stopText} />;
-      const isYes = await ask({ title: t.clients.stopTitle(nameOf(clients)), body, action: t.clients.stopAll });
-      return isYes && await forAll(clients, 'stop');
+  return useRecordActions<AffectedClient>({
+    mutations: {
+      start: (id) => run(setEnabled, { id, enabled: true }),
+      stop: (id) => run(setEnabled, { id, enabled: false }),
+      delete: (id) => run(remove, { id }),
     },
-    async remove(clients: readonly AffectedClient[]): Promise<boolean> {
-      const body = <Affected clients={clients} text={t.clients.deleteText} more={t.clients.stopMilder} />;
-      const title = t.clients.deleteTitle(clients.length, nameOf(clients));
-      const isYes = await ask({ title, body, action: t.clients.deleteAll(clients.length) });
-      return isYes && await forAll(clients, 'delete');
+    resetTraffic: (id) => run(reset, { id }),
+    texts,
+    questions: {
+      stop: (clients) => ({
+        title: texts.stopTitle(nameOf(clients)),
+        body: <Affected clients={clients} text={texts.stopText} />,
+        action: t.actions.disable,
+      }),
+      delete: (clients) => ({
+        title: texts.deleteTitle(clients.length, nameOf(clients)),
+        body: <Affected clients={clients} text={texts.deleteText} more={texts.stopMilder} />,
+        action: texts.deleteAll(clients.length),
+      }),
     },
-    async resetTraffic(id: string): Promise<void> {
-      const { error } = await run(reset, { id });
-      if (error === undefined) toast(t.form.saved);
-    },
-  };
+  });
 }

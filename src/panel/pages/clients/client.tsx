@@ -80,7 +80,7 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
   const { t, f } = useLanguage();
   const { role, readOnly, isAdministrator } = useViewer();
   const [, navigate] = useLocation();
-  const actions = useClientActions();
+  const { startOrStop, resetTraffic, remove } = useClientActions().entries(client, onChange, (isDone) => isDone && navigate('/clients'));
   const [rate, setRate] = useState<number>();
   const tabs: readonly Tab[] = ['tunnels', 'hosts', 'connections', 'traffic', 'limits', ...(isAdministrator ? ['audit'] as const : [])];
   const tab = tabs.find((name) => name === asked) ?? 'tunnels';
@@ -109,17 +109,7 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
                 trigger={<Icon name='more' />}
                 label={t.actions.more(name)}
                 className='btn btn-icon'
-                entries={[
-                  client.enabled
-                    ? { label: t.actions.disable, onChoose: () => void actions.stop([client]).then(onChange) }
-                    : { label: t.actions.enable, onChoose: () => void actions.start([client]).then(onChange) },
-                  { label: t.traffic.reset, onChoose: () => void actions.resetTraffic(client.id) },
-                  {
-                    label: t.actions.delete,
-                    isDanger: true,
-                    onChoose: () => void actions.remove([client]).then((isDone) => isDone && navigate('/clients')),
-                  },
-                ]}
+                entries={[startOrStop, resetTraffic, remove]}
               />
             )}
           </>

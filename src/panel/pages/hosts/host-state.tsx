@@ -2,6 +2,7 @@ import { type FragmentType, graphql, unmask } from '../../generated/index.ts';
 import type { CertificateStatus } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { State, type Tone } from '../../parts/state.tsx';
+import { ServedState } from '../served/served-state.tsx';
 
 const hostState = graphql(`
   fragment HostState on Host { enabled runtime { running error } client { id enabled runtime { connected } } }
@@ -10,22 +11,12 @@ const hostCertificate = graphql(`
   fragment HostCertificateState on Host { scheme certificate { status problem daysRemaining expiresAt origin } }
 `);
 
-/** The state of a host in a list: whether visitors reach its target, and why not. */
+/** The state of a host in a list. */
 export function HostStateCell({ of }: { readonly of: FragmentType<typeof hostState> }) {
-  const { t } = useLanguage();
-  const { enabled, runtime, client } = unmask(hostState, of);
-  if (!enabled) return <State tone='off'>{t.states.stopped}</State>;
-  if (!client.enabled) return <State tone='off'>{t.states.clientDisabled}</State>;
-  if (!client.runtime.connected) return <State tone='away'>{t.states.waiting}</State>;
-  if (runtime.error) {
-    return (
-      <>
-        <State tone='danger'>{t.states.broken}</State>
-        <span className='sub danger-text'>{runtime.error}</span>
-      </>
-    );
-  }
-  return <State tone='ok'>{t.states.serves}</State>;
+  const host = unmask(hostState, of);
+  const { running, error } = host.runtime;
+  // Without an agent, the server's error only says that.
+  return <ServedState of={host} serves={running} error={host.client.runtime.connected ? error : null} />;
 }
 
 /** How serious the state of a certificate is. */

@@ -1,24 +1,14 @@
-import { Link, useLocation } from 'wouter';
 import { useEvents } from '../../api/live.ts';
-import { useAsk, useData } from '../../api/use.ts';
 import { graphql, unmask } from '../../generated/index.ts';
-import type { TunnelFilter, TunnelMode, TunnelSortField } from '../../generated/graphql.ts';
+import type { TunnelFilter, TunnelMode } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
-import { Empty } from '../../parts/banner.tsx';
-import { BulkBar } from '../../parts/bulk.tsx';
-import { Failure } from '../../parts/failure.tsx';
-import { Icon } from '../../parts/icon.tsx';
-import { pageRows, useListState } from '../../parts/list-state.ts';
-import { Pager, Popover, Search, Segments } from '../../parts/list-tools.tsx';
-import { NothingMatches } from '../../parts/nothing-matches.tsx';
-import { PageHead } from '../../parts/page-head.tsx';
-import { useSelection } from '../../parts/selection.ts';
-import { useThrottled } from '../../parts/throttled.ts';
+import { type ListState, useListState } from '../../parts/list-state.ts';
+import { Segments } from '../../parts/list-tools.tsx';
+import { ownerOf, sortOf, useRecordPage } from '../../parts/record-page.ts';
+import { RecordList } from '../../parts/records.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 import { OwnerFilter } from '../clients/owner-filter.tsx';
-import { useTunnelActions } from './tunnel-actions.tsx';
-import { tunnelRow, useTunnelTable } from './tunnel-table.tsx';
-import { tunnelChanges } from './tunnels-of-client.tsx';
+import { tunnelChanges, tunnelRow, useTunnels } from './tunnel-records.tsx';
 
 const tunnelsQuery = graphql(`
   query Tunnels($filter: TunnelFilter, $search: String, $sort: TunnelSort, $offset: Int!, $limit: Int!) {
@@ -26,68 +16,34 @@ const tunnelsQuery = graphql(`
   }
 `);
 
-const sortFields: ReadonlySet<string> = new Set<TunnelSortField>(['ID', 'REMARK', 'RUNNING', 'MODE', 'PORT', 'TARGET', 'CLIENT_ID']);
-const isSortField = (text: string): text is TunnelSortField => sortFields.has(text);
+const sortFields = ['ID', 'REMARK', 'RUNNING', 'MODE', 'PORT', 'TARGET', 'CLIENT_ID'] as const;
 const modes: readonly TunnelMode[] = ['TCP', 'UDP', 'HTTP_PROXY', 'SOCKS5', 'SECRET', 'P2P', 'FILE'];
-const movingMs = 5000;
 
 /** `/tunnels`: the list of tunnels. */
 export default function TunnelsPage() {
   const { t } = useLanguage();
-  const { readOnly, isAdministrator, server } = useViewer();
+  const { isAdministrator, server } = useViewer();
   const list = useListState('-ID');
-  const ask = useAsk();
-  const actions = useTunnelActions();
-  const [, navigate] = useLocation();
-  const sort = { field: isSortField(list.sort) ? list.sort : 'ID' as const, direction: list.isDescending ? 'DESC' as const : 'ASC' as const };
-  const variables = { filter: filterOf(list.get), search: list.q || null, sort, offset: list.offset, limit: pageRows };
-  const { data, error, refetch } = useData(tunnelsQuery, variables, { everyMs: movingMs });
-  const refetchSoon = useThrottled(refetch);
-  useEvents(tunnelChanges, {}, ({ tunnelChanged: { id, tunnel } }) => {
-    if (tunnel === null || data?.tunnels.rows.every((row) => row.id !== id) !== false) refetchSoon();
+  const page = useRecordPage({
+    list,
+    query: tunnelsQuery,
+    variables: (offset, limit) => ({ filter: filterOf(list), search: list.q || null, sort: sortOf(list, sortFields, 'ID'), offset, limit }),
+    pageOf: ({ tunnels: { total, rows } }) => ({ total, rows: rows.map((row) => unmask(tunnelRow, row)) }),
   });
-  const rows = data?.tunnels.rows;
-  const total = data?.tunnels.total ?? 0;
-  const selection = useSelection((rows ?? []).map((row) => unmask(tunnelRow, row)));
-  const [table, chooser] = useTunnelTable({ rows, list, ...(!readOnly && { selection }), onChange: refetch });
-  async function selectAll(): Promise<void> {
-    for (let offset = 0; offset < total; offset += 200) {
-      const { data: more } = await ask(tunnelsQuery, { ...variables, offset, limit: 200 });
-      if (more === undefined || more.tunnels.rows.length === 0) return;
-      selection.add(more.tunnels.rows.map((row) => unmask(tunnelRow, row)));
-    }
-  }
-  const finish = (isDone: boolean): void => {
-    if (!isDone) return;
-    selection.clear();
-    refetch();
-  };
-  const create = !readOnly && (
-    <Link className='btn btn-primary' href='/tunnels/new'>
-      <Icon name='plus' />
-      {t.tunnels.create}
-    </Link>
-  );
+  useEvents(tunnelChanges, {}, ({ tunnelChanged: { id, tunnel } }) => page.report(id, Boolean(tunnel)));
+  const states = t.tunnels.stateOptions;
+  const counts = server.counts.tunnels;
   return (
-    <>
-      <PageHead title={t.tunnels.title} actions={create}>{t.tunnels.subtitle}</PageHead>
-      <Failure error={error} onRetry={refetch} />
-      <section className='card' aria-label={t.tunnels.title}>
-        <div className='toolbar'>
-          <Search list={list} label={t.list.search} placeholder={t.tunnels.searchHint} />
+    <RecordList
+      records={useTunnels()}
+      page={page}
+      toolbar={
+        <>
           <Segments
             list={list}
             name='state'
             label={t.tunnels.stateFilter}
-            options={[
-              ['', t.tunnels.stateOptions.all, server.counts.tunnels.total],
-              ['running', t.tunnels.stateOptions.running, server.counts.tunnels.running],
-              [
-                'broken',
-                t.tunnels.stateOptions.broken,
-              ],
-              ['stopped', t.tunnels.stateOptions.stopped],
-            ]}
+            options={[['', states.all, counts.total], ['running', states.running, counts.running], ['broken', states.broken], ['stopped', states.stopped]]}
           />
           <select
             className='select input-s'
@@ -98,37 +54,19 @@ export default function TunnelsPage() {
             <option value=''>{t.tunnels.allTypes}</option>
             {modes.map((mode) => <option key={mode} value={mode}>{t.tunnels.types[mode]}</option>)}
           </select>
-          <div className='toolbar-end'>
-            {isAdministrator && (
-              <Popover icon='filter' label={t.list.filters}>
-                <OwnerFilter list={list} />
-              </Popover>
-            )}
-            {chooser}
-          </div>
-        </div>
-        {rows?.length === 0
-          ? (list.isFiltered
-            ? <NothingMatches onClear={() => navigate('/tunnels')} />
-            : <Empty icon='tunnel' title={t.tunnels.noneTitle} action={create}>{t.tunnels.noneText}</Empty>)
-          : table}
-        <Pager list={list} total={total} />
-      </section>
-      <BulkBar selection={selection} total={total} onSelectAll={() => void selectAll()}>
-        <button type='button' className='btn btn-s' onClick={() => void actions.start(selection.rows).then(finish)}>{t.actions.enable}</button>
-        <button type='button' className='btn btn-s' onClick={() => void actions.stop(selection.rows).then(finish)}>{t.actions.disable}</button>
-        <button type='button' className='btn btn-s btn-danger' onClick={() => void actions.remove(selection.rows).then(finish)}>{t.actions.delete}</button>
-      </BulkBar>
-    </>
+        </>
+      }
+      {...(isAdministrator && { filters: <OwnerFilter list={list} /> })}
+    />
   );
 }
 
-function filterOf(get: (name: string) => string): TunnelFilter {
-  const [owner, client] = [get('owner'), get('client')];
-  const mode = modes.find((name) => name === get('type'));
+function filterOf(list: ListState): TunnelFilter {
+  const client = list.get('client');
+  const mode = modes.find((name) => name === list.get('type'));
   return {
-    ...({ running: { running: true }, broken: { running: false, enabled: true }, stopped: { enabled: false } }[get('state')]),
-    ...(owner === 'none' ? { unassigned: true } : owner !== '' && { ownerId: owner }),
+    ...({ running: { running: true }, broken: { running: false, enabled: true }, stopped: { enabled: false } }[list.get('state')]),
+    ...ownerOf(list),
     ...(client !== '' && { clientId: client }),
     ...(mode && { mode }),
   };

@@ -1,20 +1,15 @@
 import { useState } from 'react';
 import { Link, useLocation } from 'wouter';
-import { useData, useRun } from '../../api/use.ts';
+import { useRun } from '../../api/use.ts';
 import { graphql } from '../../generated/index.ts';
-import type { UserFilter, UserSortField, UsersQuery } from '../../generated/graphql.ts';
+import type { UserFilter, UsersQuery } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
-import { Empty } from '../../parts/banner.tsx';
 import { useConfirm } from '../../parts/confirm.tsx';
-import { Failure } from '../../parts/failure.tsx';
-import { Icon } from '../../parts/icon.tsx';
-import { pageRows, useListState } from '../../parts/list-state.ts';
-import { Pager, Search, Segments, useColumns } from '../../parts/list-tools.tsx';
-import { RowMenu } from '../../parts/menu.tsx';
-import { NothingMatches } from '../../parts/nothing-matches.tsx';
-import { PageHead } from '../../parts/page-head.tsx';
+import { useListState } from '../../parts/list-state.ts';
+import { Segments } from '../../parts/list-tools.tsx';
+import { sortOf, useRecordPage } from '../../parts/record-page.ts';
+import { RecordList, type Records } from '../../parts/records.tsx';
 import { Bar, State } from '../../parts/state.tsx';
-import { type Column, Table } from '../../parts/table.tsx';
 import { useToast } from '../../parts/toast.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 
@@ -34,8 +29,7 @@ const remove = graphql(`
 
 type Row = NonNullable<UsersQuery['users']>['rows'][number];
 
-const sortFields: ReadonlySet<string> = new Set<UserSortField>(['ID', 'USERNAME', 'CLIENT_COUNT', 'TUNNEL_COUNT', 'EXPIRES_AT', 'CREATED_AT', 'ENABLED']);
-const isSortField = (text: string): text is UserSortField => sortFields.has(text);
+const sortFields = ['ID', 'USERNAME', 'CLIENT_COUNT', 'TUNNEL_COUNT', 'EXPIRES_AT', 'CREATED_AT', 'ENABLED'] as const;
 const monthMs = 30 * 86_400_000;
 
 /** `/users`: the list of users, for administrators. */
@@ -48,11 +42,19 @@ export default function UsersPage() {
   const toast = useToast();
   const [, navigate] = useLocation();
   const [soon] = useState(() => new Date(Date.now() + monthMs).toISOString());
-  const sort = { field: isSortField(list.sort) ? list.sort : 'USERNAME' as const, direction: list.isDescending ? 'DESC' as const : 'ASC' as const };
   const filters: Readonly<Record<string, UserFilter>> = { full: { usageAbovePercent: 80 }, expiring: { expiresBefore: soon }, disabled: { enabled: false } };
-  const variables = { filter: filters[list.get('state')] ?? null, search: list.q || null, sort, offset: list.offset, limit: pageRows };
-  const { data, error, refetch } = useData(usersQuery, variables);
-  const rows = data?.users?.rows;
+  const page = useRecordPage({
+    list,
+    query: usersQuery,
+    variables: (offset, limit) => ({
+      filter: filters[list.get('state')] ?? null,
+      search: list.q || null,
+      sort: sortOf(list, sortFields, 'USERNAME'),
+      offset,
+      limit,
+    }),
+    pageOf: ({ users }) => users ?? { rows: [], total: 0 },
+  });
   const texts = t.people.users;
 
   async function enable(user: Row, enabled: boolean): Promise<void> {
@@ -73,7 +75,7 @@ export default function UsersPage() {
     if (!await ask({ title: texts.deleteTitle(username), body, action: texts.deleteAction(username) })) return;
     const { error: failure } = await run(remove, { id });
     if (failure === undefined) toast(texts.deleted(username));
-    refetch();
+    page.refetch();
   }
 
   const stateOf = ({ enabled, expiresAt }: Row) => {
@@ -81,7 +83,7 @@ export default function UsersPage() {
     if (expiresAt && Date.parse(expiresAt) <= Date.now()) return <State tone='danger'>{t.states.expired}</State>;
     return expiresAt && expiresAt < soon ? <State tone='warn'>{t.states.expiresSoon}</State> : <State tone='ok'>{t.states.enabled}</State>;
   };
-  const columns: ReadonlyArray<Column<Row>> = [
+  const columns: Records<Row>['columns'] = [
     {
       key: 'name',
       head: texts.columns.name,
@@ -108,60 +110,33 @@ export default function UsersPage() {
     },
     { key: 'created', head: texts.columns.created, sort: 'CREATED_AT', leaves: 3, cell: ({ createdAt }) => f.day(createdAt) },
   ];
-  const [shown, chooser] = useColumns('users', columns);
-  const create = !readOnly && (
-    <Link className='btn btn-primary' href='/users/new'>
-      <Icon name='plus' />
-      {texts.create}
-    </Link>
-  );
+  const records: Records<Row> = {
+    name: 'users',
+    icon: 'users',
+    texts,
+    columns,
+    nameOf: ({ username }) => username,
+    mayChange: !readOnly,
+    menu: (row) => [
+      { label: t.actions.change, onChoose: () => navigate(`/users/${row.id}`) },
+      { label: row.enabled ? texts.disable : texts.enable, onChoose: () => void enable(row, !row.enabled) },
+      { label: t.actions.delete, isDanger: true, onChoose: () => void removeUser(row) },
+    ],
+  };
+  const { states } = texts;
   return (
-    <>
-      <PageHead title={texts.title} actions={create}>{texts.subtitle}</PageHead>
-      <Failure error={error} onRetry={refetch} />
-      <section className='card' aria-label={texts.title}>
-        <div className='toolbar'>
-          <Search list={list} label={t.list.search} placeholder={texts.searchHint} />
-          <Segments
-            list={list}
-            name='state'
-            label={texts.stateFilter}
-            options={[['', texts.states.all, server.counts.users?.total], ['full', texts.states.full], ['expiring', texts.states.expiring], [
-              'disabled',
-              texts.states.disabled,
-            ]]}
-          />
-          <div className='toolbar-end'>{chooser}</div>
-        </div>
-        {rows?.length === 0
-          ? (list.isFiltered
-            ? <NothingMatches onClear={() => navigate('/users')} />
-            : <Empty icon='users' title={texts.noneTitle} action={create}>{texts.noneText}</Empty>)
-          : (
-            <Table
-              caption={texts.title}
-              rows={rows}
-              columns={shown}
-              idOf={({ id }) => id}
-              nameOf={({ username }) => username}
-              list={list}
-              {...(!readOnly && {
-                menu: (row: Row) => (
-                  <RowMenu
-                    name={row.username}
-                    entries={[
-                      { label: t.actions.change, onChoose: () => navigate(`/users/${row.id}`) },
-                      { label: row.enabled ? texts.disable : texts.enable, onChoose: () => void enable(row, !row.enabled) },
-                      { label: t.actions.delete, isDanger: true, onChoose: () => void removeUser(row) },
-                    ]}
-                  />
-                ),
-              })}
-            />
-          )}
-        <Pager list={list} total={data?.users?.total ?? 0} />
-      </section>
-    </>
+    <RecordList
+      records={records}
+      page={page}
+      toolbar={
+        <Segments
+          list={list}
+          name='state'
+          label={texts.stateFilter}
+          options={[['', states.all, server.counts.users?.total], ['full', states.full], ['expiring', states.expiring], ['disabled', states.disabled]]}
+        />
+      }
+    />
   );
 }
 

@@ -1,0 +1,59 @@
+import type { CombinedError } from 'urql';
+import { useLanguage } from '../language/language.tsx';
+import { runForAll } from './bulk.tsx';
+import { type Question, useConfirm } from './confirm.tsx';
+import type { MenuEntry } from './menu.tsx';
+import { useToast } from './toast.tsx';
+
+type Kind = 'start' | 'stop' | 'delete';
+type Run = (id: string) => Promise<{ readonly error?: CombinedError }>;
+
+/** What can be done with records of a kind. Each action resolves with whether something was done. */
+export interface RecordActions<Row> {
+  readonly start: (rows: readonly Row[]) => Promise<boolean>;
+  readonly stop: (rows: readonly Row[]) => Promise<boolean>;
+  readonly remove: (rows: readonly Row[]) => Promise<boolean>;
+  /** The entries of a record's menu. @param onDone called after it was started or stopped @param onRemoved called after it was deleted; absent = onDone */
+  readonly entries: (
+    row: Row,
+    onDone: (isDone: boolean) => void,
+    onRemoved?: (isDone: boolean) => void,
+  ) => Readonly<Record<'startOrStop' | 'resetTraffic' | 'remove', MenuEntry>>;
+}
+
+/** The actions on clients, tunnels or hosts. @param questions what is asked before records are stopped or deleted */
+export function useRecordActions<Row extends { readonly id: string; readonly enabled: boolean }>({ mutations, resetTraffic, texts, questions }: {
+  readonly mutations: Readonly<Record<Kind, Run>>;
+  readonly resetTraffic: Run;
+  readonly texts: { readonly done: Readonly<Record<Kind, (count: number) => string>>; readonly notDone: (count: number, reason: string) => string };
+  readonly questions: Readonly<Record<'stop' | 'delete', (rows: readonly Row[]) => Question>>;
+}): RecordActions<Row> {
+  const { t } = useLanguage();
+  const ask = useConfirm();
+  const toast = useToast();
+
+  async function forAll(rows: readonly Row[], kind: Kind): Promise<boolean> {
+    const { done, failed } = await runForAll(rows.map(({ id }) => id), mutations[kind], t);
+    toast([texts.done[kind](done.length), ...[...failed].map(([reason, ids]) => texts.notDone(ids.length, reason))].join('; '));
+    return done.length > 0;
+  }
+  async function reset(id: string): Promise<void> {
+    const { error } = await resetTraffic(id);
+    if (error === undefined) toast(t.form.saved);
+  }
+  const start = (rows: readonly Row[]): Promise<boolean> => forAll(rows, 'start');
+  const stop = async (rows: readonly Row[]): Promise<boolean> => await ask(questions.stop(rows)) && await forAll(rows, 'stop');
+  const remove = async (rows: readonly Row[]): Promise<boolean> => await ask(questions.delete(rows)) && await forAll(rows, 'delete');
+  return {
+    start,
+    stop,
+    remove,
+    entries: (row, onDone, onRemoved = onDone) => ({
+      startOrStop: row.enabled
+        ? { label: t.actions.disable, onChoose: () => void stop([row]).then(onDone) }
+        : { label: t.actions.enable, onChoose: () => void start([row]).then(onDone) },
+      resetTraffic: { label: t.traffic.reset, onChoose: () => void reset(row.id) },
+      remove: { label: t.actions.delete, isDanger: true, onChoose: () => void remove([row]).then(onRemoved) },
+    }),
+  };
+}
