@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll } from '@jest/globals';
-import puppeteer, { type Browser, type BrowserContext, type Page } from 'puppeteer-core';
+import puppeteer, { type Browser, type BrowserContext, type CookieData, type Page } from 'puppeteer-core';
 import { programPath } from './find-program.ts';
 
 /** A page of a browser, and what it complained of. */
@@ -14,7 +14,7 @@ export interface WatchedPage {
  * a context of its own, without cookies; its pages are closed when it ends.
  * @param more of Chromium's options
  */
-export function testBrowser(more: readonly string[] = []): { open(url: string): Promise<WatchedPage> } {
+export function testBrowser(more: readonly string[] = []): { open(url: string, cookies?: readonly CookieData[]): Promise<WatchedPage> } {
   let browser: Browser;
   let context: BrowserContext | undefined;
   beforeAll(async () => {
@@ -42,10 +42,11 @@ export function testBrowser(more: readonly string[] = []): { open(url: string): 
   });
   afterAll(() => browser.close());
   return {
-    async open(url) {
+    async open(url, cookies = []) {
       context ??= await browser.createBrowserContext();
+      await context.setCookie(...cookies);
       const page = await context.newPage();
-      page.setDefaultTimeout(60_000);
+      page.setDefaultTimeout(30_000);
       const complaints: string[] = [];
       page.on('console', (message) => {
         if (message.type() === 'error' || message.type() === 'warn') complaints.push(`${message.type()}: ${message.text()}`);

@@ -1,0 +1,173 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describeWith } from '../support/programs.ts';
+import { accessibilityProblems } from './axe.ts';
+import { answer, choose, enter, hides, listsRows, press, shows, testPanel } from './panel.ts';
+
+const timeout = 60_000;
+
+describeWith('chromium', "the panel's lists", () => {
+  const panel = testPanel();
+  let alice = 0;
+  let first = 0;
+  beforeAll(async () => {
+    alice = await panel.write('/user/add/', { username: 'alice', password: 'password of alice' });
+    first = await panel.write('/client/add/', { vkey: 'key one', remark: 'alpha', user_id: alice });
+    await panel.write('/client/add/', { vkey: 'key two', remark: 'beta' });
+    await panel.write('/client/add/', { vkey: 'key three', remark: 'gamma' });
+  }, timeout);
+
+  describe('clients', () => {
+    test('are found, filtered, sorted and shown with the chosen columns; the address of the page shows the same again', async () => {
+      const { page, complaints } = await panel.open('/clients?sort=REMARK');
+      await listsRows(page, ['alpha', 'beta', 'gamma']);
+      await press(page, 'Client');
+      await listsRows(page, ['gamma', 'beta', 'alpha']);
+      expect(await page.$eval('th[aria-sort]', (head) => [head.textContent, head.getAttribute('aria-sort')])).toEqual(['Client', 'descending']);
+
+      await enter(page, 'Search', 'key tw');
+      await listsRows(page, ['beta']);
+      await page.reload();
+      await listsRows(page, ['beta']);
+      await enter(page, 'Search', 'nothing like this');
+      await shows(page, 'Nothing matches');
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await press(page, 'Clear the filters');
+      await page.waitForFunction(() => document.querySelectorAll('tbody tr[data-row]').length === 3);
+
+      await press(page, 'Filters');
+      await page.select('.pop select', String(alice));
+      await listsRows(page, ['alpha']);
+      await page.select('.pop select', 'none');
+      await page.waitForFunction(() => document.querySelectorAll('tbody tr[data-row]').length === 2);
+      await page.keyboard.press('Escape');
+
+      await press(page, 'Columns');
+      await press(page, 'Key');
+      await shows(page, 'key two');
+      await page.reload();
+      await shows(page, 'key two');
+      expect(complaints).toEqual([]);
+    }, timeout);
+
+    test('several are stopped, started and deleted together, after a question that names what else is affected', async () => {
+      await panel.write('/client/add/', { vkey: 'key four', remark: 'old one' });
+      const second = await panel.write('/client/add/', { vkey: 'key five', remark: 'old two' });
+      await panel.write('/index/add/', { client_id: second, type: 'tcp', port: 0, target: '127.0.0.1:9', remark: 'of the old' });
+      const { page } = await panel.open('/clients?q=old&sort=REMARK');
+      await listsRows(page, ['old one', 'old two']);
+      await press(page, 'Select all on this page');
+      await shows(page, '2 selected');
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await press(page, 'Stop');
+      await shows(page, 'Nothing is deleted, and starting brings everything back.');
+      expect(await accessibilityProblems(page)).toEqual([]);
+      await answer(page, 'Keep as is');
+      expect(await page.$$eval('tbody tr[data-row]', (rows) => rows.map((row) => row.textContent?.includes('Disabled')))).toEqual([false, false]);
+      await press(page, 'Stop');
+      await page.waitForSelector('[role=alertdialog]');
+      await page.keyboard.press('Escape');
+      await hides(page, 'Nothing is deleted');
+      await press(page, 'Stop');
+      await answer(page, 'Stop');
+      await shows(page, '2 clients stopped');
+      await page.waitForFunction(() => [...document.querySelectorAll('tbody tr[data-row]')].every((row) => row.textContent?.includes('Disabled')));
+
+      await press(page, 'Select old two');
+      await press(page, 'Start');
+      await shows(page, '1 client started');
+      await page.waitForFunction(() =>
+        [...document.querySelectorAll('tbody tr[data-row]')].filter((row) => row.textContent?.includes('Disabled')).length === 1
+      );
+
+      await press(page, 'Select all on this page');
+      await press(page, 'Delete');
+      await shows(page, '1 tunnel');
+      await answer(page, 'Delete 2 clients');
+      await shows(page, '2 clients deleted');
+      await shows(page, 'Nothing matches');
+    }, timeout);
+
+    test('what is selected stays selected on other pages, and all pages can be selected at once', async () => {
+      await Promise.all(
+        Array.from({ length: 55 }, (_, at) => panel.write('/client/add/', { vkey: `crowd ${at}`, remark: `crowd ${String(at).padStart(2, '0')}` })),
+      );
+      const { page, complaints } = await panel.open('/clients?q=crowd&sort=REMARK');
+      await shows(page, '1 to 50 of 55');
+      await press(page, 'Select crowd 00');
+      await press(page, 'Next');
+      await shows(page, '51 to 55 of 55');
+      await shows(page, '1 selected');
+      await press(page, 'Select all 55');
+      await shows(page, '55 selected');
+      await press(page, 'Delete');
+      await answer(page, 'Delete 55 clients');
+      await shows(page, '55 clients deleted');
+      expect(complaints).toEqual([]);
+    }, timeout);
+  });
+
+  test('tunnels are listed by type, and duplicated, stopped, started and deleted from their row', async () => {
+    for (const type of ['tcp', 'udp', 'httpProxy', 'socks5']) {
+      await panel.write('/index/add/', { client_id: first, type, port: 0, target: '127.0.0.1:9', remark: `by ${type}` });
+    }
+    await panel.write('/index/add/', { client_id: first, type: 'secret', password: 'of the secret', target: '127.0.0.1:9', remark: 'by secret' });
+    const { page, complaints } = await panel.open('/tunnels?sort=REMARK');
+    await listsRows(page, ['by httpProxy', 'by secret', 'by socks5', 'by tcp', 'by udp']);
+    for (
+      const [type, name] of [['UDP', 'by udp'], ['HTTP_PROXY', 'by httpProxy'], ['SOCKS5', 'by socks5'], ['SECRET', 'by secret'], ['TCP', 'by tcp']] as const
+    ) {
+      await page.select('.toolbar select', type);
+      await listsRows(page, [name]);
+    }
+    expect(new URL(page.url()).search).toContain('type=TCP');
+    await choose(page, 'Actions for by tcp', 'Duplicate');
+    await listsRows(page, ['by tcp', 'by tcp']);
+    await choose(page, 'Actions for by tcp', 'Stop');
+    await shows(page, 'Its port is closed; nothing is deleted.');
+    await answer(page, 'Stop');
+    await shows(page, '1 tunnel stopped');
+    await press(page, 'Stopped');
+    await listsRows(page, ['by tcp']);
+    await choose(page, 'Actions for by tcp', 'Start');
+    await shows(page, '1 tunnel started');
+    await shows(page, 'Nothing matches');
+    await page.goto(`${panel.origin()}/tunnels?type=UDP`);
+    await choose(page, 'Actions for by udp', 'Delete');
+    await answer(page, 'Delete 1 tunnel');
+    await shows(page, '1 tunnel deleted');
+    expect(complaints).toEqual([]);
+  }, timeout);
+
+  test('hosts show the state of their certificates, and are filtered, stopped and deleted', async () => {
+    await panel.write('/index/addhost/', { client_id: first, host: 'one.example.com', target: '127.0.0.1:9', scheme: 'http' });
+    await panel.write('/index/addhost/', { client_id: first, host: 'two.example.com', location: '/shop', target: '127.0.0.1:9', scheme: 'all' });
+    const { page } = await panel.open('/hosts?sort=HOST');
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr[data-row]').length === 2);
+    const urls = await page.$$eval('tbody th .name', (links) => links.map((link) => link.textContent ?? ''));
+    expect(urls.map((url) => url.replace(/:\d+/, ''))).toEqual(['http://one.example.com/', 'https://two.example.com/shop']);
+    await shows(page, 'HTTP only');
+    await shows(page, 'TLS is passed to the target');
+    await enter(page, 'Search', 'two.ex');
+    await page.waitForFunction(() => document.querySelectorAll('tbody tr[data-row]').length === 1);
+    const menu = await page.$eval('tbody .more button', (button) => button.getAttribute('aria-label') ?? '');
+    await choose(page, menu, 'Stop');
+    await answer(page, 'Stop');
+    await shows(page, '1 host stopped');
+    await choose(page, menu, 'Delete');
+    await answer(page, 'Delete 1 host');
+    await shows(page, '1 host deleted');
+    await shows(page, 'Nothing matches');
+  }, timeout);
+
+  test('a change by somebody else appears without a reload', async () => {
+    const { page, complaints } = await panel.open('/clients?sort=REMARK');
+    await listsRows(page, ['alpha', 'beta', 'gamma']);
+    const added = await panel.write('/client/add/', { vkey: 'key of delta', remark: 'delta' });
+    await listsRows(page, ['alpha', 'beta', 'delta', 'gamma']);
+    await panel.write('/client/changestatus/', { id: added, status: 0 });
+    await page.waitForFunction((id) => document.querySelector(`tr[data-row="${id}"]`)?.textContent?.includes('Disabled'), {}, added);
+    await panel.write('/client/del/', { id: added });
+    await listsRows(page, ['alpha', 'beta', 'gamma']);
+    expect(complaints).toEqual([]);
+  }, timeout);
+});

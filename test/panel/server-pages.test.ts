@@ -1,0 +1,100 @@
+import { beforeAll, expect, test } from '@jest/globals';
+import { describeWith } from '../support/programs.ts';
+import { accessibilityProblems } from './axe.ts';
+import { hides, press, shows, testPanel } from './panel.ts';
+
+const timeout = 60_000;
+
+describeWith('chromium', "the panel's pages about the server", () => {
+  const panel = testPanel();
+  let client = 0;
+  let tunnel = 0;
+  beforeAll(async () => {
+    client = await panel.write('/client/add/', { vkey: 'key of the secrets', remark: 'the machine' });
+    tunnel = await panel.write('/index/add/', {
+      client_id: client,
+      type: 'secret',
+      password: 'password of the tunnel',
+      target: '127.0.0.1:9',
+      remark: 'hidden',
+    });
+    await panel.write('/index/addhost/', { client_id: client, host: 'shop.example.com', target: '127.0.0.1:9', scheme: 'all' });
+  }, timeout);
+
+  test('the diagnosis of a mistyped host says that nothing matches, and offers the right one; so does its address of the older API', async () => {
+    const { page } = await panel.open('/diagnosis');
+    await page.waitForSelector('#field-subject');
+    await press(page, 'Diagnose');
+    await shows(page, 'Enter a URL with http:// or https://.');
+    await page.goto(`${panel.origin()}/index/hostdiagnose/?host=shpo.example.com&path=/&scheme=http`);
+    await shows(page, 'Visitors are stopped here: Route.');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await press(page, 'shop.example.com/');
+    await shows(page, 'Visitors are stopped here: Agent.');
+    await press(page, 'Look again');
+    await shows(page, 'Visitors are stopped here: Agent.');
+    await page.goto(`${panel.origin()}/tunnels/${tunnel}`);
+    await press(page, 'Diagnose this tunnel');
+    await shows(page, 'Visitors are stopped here: Agent.');
+    expect(await accessibilityProblems(page)).toEqual([]);
+  }, timeout);
+
+  test('the wall needs a token of its own, shows no secrets, and its address is in no request', async () => {
+    const made = await panel.open('/wall');
+    await press(made.page, 'Create a wall screen');
+    await shows(made.page, 'Agents online');
+    const { hash } = new URL(made.page.url());
+    expect(hash.length).toBeGreaterThan(20);
+
+    // On another machine: without a session.
+    await made.page.browserContext().deleteCookie(...await made.page.browserContext().cookies());
+    const { page, complaints } = await panel.openPublic('/login/index');
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    await page.goto(`${panel.origin()}/wall${hash}`);
+    await shows(page, 'Agents online');
+    await shows(page, 'the machine');
+    // The document's own request is reported with its fragment, which is not sent.
+    expect(requests.slice(1).filter((url) => url.includes(hash.slice(1)))).toEqual([]);
+    const text = await page.evaluate(() => document.documentElement.outerHTML);
+    for (const secret of ['key of the secrets', 'password of the tunnel', 'shop.example.com']) expect(text).not.toContain(secret);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+  }, timeout);
+
+  test('the wall refuses a token that may write, and says that one was revoked', async () => {
+    const { page } = await panel.open('/tokens');
+    const tokenOf = (input: Readonly<Record<string, unknown>>): Promise<{ readonly token: string; readonly id: string }> =>
+      page.evaluate(async (given) => {
+        const response = await fetch('/adit/graphql', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({
+            query: 'mutation($input: CreateApiTokenInput!) { createApiToken(input: $input) { token apiToken { id } } }',
+            variables: { input: given },
+          }),
+        });
+        const { data } = await response.json() as { data: { createApiToken: { token: string; apiToken: { id: string } } } };
+        return { token: data.createApiToken.token, id: data.createApiToken.apiToken.id };
+      }, input);
+    const mighty = await tokenOf({ name: 'writes', readOnly: false });
+    const reader = await tokenOf({ name: 'reads', readOnly: true });
+    const wall = await panel.openPublic(`/wall#${mighty.token}`);
+    await shows(wall.page, 'This token may make changes');
+    await hides(wall.page, 'Agents online');
+    expect(await accessibilityProblems(wall.page)).toEqual([]);
+
+    await wall.page.goto(`${panel.origin()}/login/index`);
+    await wall.page.goto(`${panel.origin()}/wall#${reader.token}`);
+    await shows(wall.page, 'Agents online');
+    await page.evaluate(async (id) => {
+      await fetch('/adit/graphql', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ query: `mutation { revokeApiToken(id: ${id}) }` }),
+      });
+    }, reader.id);
+    await shows(wall.page, 'The token of this screen has ended or was revoked.');
+    expect(await accessibilityProblems(wall.page)).toEqual([]);
+  }, timeout);
+});
