@@ -41,7 +41,7 @@ export class Batch {
     for (const buffer of this.#full) write(buffer);
     if (this.#full.length > 0) this.#full = [];
     this.#fullBytes = 0;
-    if (this.#current && this.#used > 0) {
+    if (this.#current) {
       const bytes = this.#current.subarray(0, this.#used);
       this.#current = undefined;
       this.#used = 0;

@@ -188,3 +188,13 @@ test('a visitor that goes to and fro between its paths does not fill the log', a
   await server.log.line(/visitor disconnected/);
   expect(server.log.entries.filter(({ msg, level }) => level >= 30 && /another path/.test(msg)).length).toBeLessThanOrEqual(100);
 });
+
+test('a visitor that sends control messages that nobody knows stays connected', async () => {
+  const server = await startEngine();
+  const { password, id } = await openTunnel(server, { mode: 'p2p', password: 'a password of many words', targets: ['127.0.0.1:9'] });
+  const visitor = await RawPeer.connect(server, { role: 'visit', key: password, info: { type: 'p2p' } });
+  for (const unknown of [{ type: 'from another version' }, { type: 'path', path: 'sideways' }, 7, null]) visitor.control(unknown);
+  visitor.control({ type: 'path', path: 'direct' });
+  await eventually(() => server.engine.tunnelState(id)?.visitors[0]?.path, (path) => path === 'direct');
+  visitor.socket.end();
+});
