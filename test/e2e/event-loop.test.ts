@@ -3,7 +3,7 @@ import { getIntrospectionQuery } from 'graphql';
 import { newToken } from '../../src/schema/access/tokens.ts';
 import { endChildren } from '../support/child.ts';
 import { eachDialect } from '../support/database.ts';
-import { sized } from '../support/endurance.ts';
+import { endurance, sized } from '../support/endurance.ts';
 import { askHealth, LoopHold, watchedLoop } from '../support/loop-hold.ts';
 import { call, metrics, signedNow, startServer, type ServerProcess } from '../support/processes.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
@@ -67,6 +67,8 @@ const operations: Readonly<Record<string, readonly [query: string, code?: string
 };
 
 eachDialect(`no call holds the event loop for longer than 50 ms of CPU, with 10,000 clients and ${tunnelCount} tunnels`, (databases) => {
+  // What the main thread does is the same on both databases, but for reading rows: in `npm test`, PostgreSQL only has the tests that read the most.
+  const whole = endurance || databases.dialect === 'sqlite';
   let server: ServerProcess;
   let hold: LoopHold;
   let token: string;
@@ -110,7 +112,7 @@ eachDialect(`no call holds the event loop for longer than 50 ms of CPU, with 10,
     return response.text();
   }
 
-  test.each(Object.keys(operations))('an operation of a user: %s', async (name) => {
+  test.each(whole ? Object.keys(operations) : ['the widest list', 'filters that look at each of the tunnels'])('an operation of a user: %s', async (name) => {
     const [query = '', code] = operations[name] ?? [];
     let answered = '';
     const figures = await watched(async () => {
@@ -130,10 +132,15 @@ eachDialect(`no call holds the event loop for longer than 50 ms of CPU, with 10,
     expect(beyond(figures)).toEqual([]);
   });
 
-  test.each(['/client/list/', '/index/gettunnel/', '/index/hostlist/', '/user/list/'])("an administrator's list without a limit: %s", async (path) => {
-    const figures = await watched(() => call(server, path, path === '/index/gettunnel/' ? { limit: sized(700, 50_000) } : {}));
-    expect(beyond(figures)).toEqual([]);
-  });
+  test.each(whole ? ['/client/list/', '/index/gettunnel/', '/index/hostlist/', '/user/list/'] : ['/index/gettunnel/'])(
+    "an administrator's list without a limit: %s",
+    async (path) => {
+      const figures = await watched(() => call(server, path, path === '/index/gettunnel/' ? { limit: sized(60, 50_000) } : {}));
+      expect(beyond(figures)).toEqual([]);
+    },
+  );
+
+  if (!whole) return;
 
   test('the tunnels of a client whose lists have 1 MB', async () => {
     const figures = await watched(() => call(server, '/index/gettunnel/', { search: 'one of a client with long lists', limit: longestTunnels }));
