@@ -15,7 +15,8 @@ function collect(): void {
   if (typeof gc === 'function') Reflect.apply(gc, undefined, []);
 }
 
-test('an attempt ends with its timeout, although garbage is collected meanwhile', async () => {
+/** Begins an attempt whose server accepts the connection and says nothing. @returns what comes of it */
+async function attempt(signal: Signal, timeoutMs: number) {
   const silent = net.createServer(() => undefined).listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const address = silent.address();
@@ -24,15 +25,27 @@ test('an attempt ends with its timeout, although garbage is collected meanwhile'
   const outcome = punchTcp({
     role: 'visitor',
     key: new PathKey('visitor', 'a password', nonces),
-    signal: new Signal(),
-    timeoutMs: 500,
+    signal,
+    timeoutMs,
     stun: { host: '127.0.0.1', family: 4, ports: [address.port] },
-  }).then(() => 'open', (error: unknown) => String(error));
+  }).then(() => 'open', (error: unknown) => String(error)).finally(() => silent.close());
+  return { outcome, connected: once(silent, 'connection') };
+}
+
+test('an attempt ends with its timeout, although garbage is collected meanwhile', async () => {
+  const { outcome } = await attempt(new Signal(), 500);
   const collecting = setInterval(collect, 50);
   try {
     expect(await Promise.race([outcome, delay(10_000, 'it goes on')])).toMatch(/NoPathError: no TCP connection of the peer arrives/);
   } finally {
     clearInterval(collecting);
-    silent.close();
   }
+});
+
+test('an attempt ends when the visitor is stopped', async () => {
+  const signal = new Signal();
+  const { outcome, connected } = await attempt(signal, 60_000);
+  await connected;
+  signal.destroy();
+  expect(await Promise.race([outcome, delay(10_000, 'it goes on')])).toMatch(/NoPathError/);
 });

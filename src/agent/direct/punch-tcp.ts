@@ -18,6 +18,8 @@ export async function punchTcp(options: PunchOptions): Promise<Punched> {
   // Not AbortSignal.any with AbortSignal.timeout: Node 20 forgets that timeout when garbage is collected.
   const attempt = new AbortController();
   const timer = setTimeout(() => attempt.abort(), timeoutMs);
+  // Without it, the path would be of no use.
+  void signal.closed.then(() => attempt.abort());
   const give = attempt.signal;
   const sockets = new Set<net.Socket>();
   let raw: net.Socket | undefined;

@@ -89,6 +89,7 @@ class UdpPunch {
       return await new Promise<Endpoint>((resolve, reject) => {
         this.#found = resolve;
         giveUp = setTimeout(() => reject(new NoPathError(this.#why())), timeoutMs);
+        void signal.closed.then(() => reject(new NoPathError('the peer ended the attempt')));
         this.#timer = setInterval(() => this.#tick(), TICK_MS);
         this.#tick();
         signal.receive('candidates').then(({ candidates }) => {
