@@ -37,11 +37,16 @@ export async function readMigrations(dialect: Dialect): Promise<readonly Migrati
 /**
  * Migrates a database to the program's version: applies all missing migrations, or none if one fails or the process dies. They are
  * recorded as `prisma migrate deploy` records them, so that Prisma's own tools find a clean history.
+ * @param keep called before a database that an earlier version has written is changed, with the name of its last migration
  * @returns the names of the migrations that were applied now
  * @throws {StoreError} when the database is newer than the program, when a migration was edited after it was applied, or
  *   when one is recorded as failed; the database stays as it was
  */
-export async function applyMigrations(database: MigrationDatabase, migrations: readonly Migration[]): Promise<readonly string[]> {
+export async function applyMigrations(
+  database: MigrationDatabase,
+  migrations: readonly Migration[],
+  keep: (last: string) => void = () => undefined,
+): Promise<readonly string[]> {
   await database.begin();
   try {
     await database.run(historyTable[database.dialect]);
@@ -52,6 +57,8 @@ export async function applyMigrations(database: MigrationDatabase, migrations: r
       migrations,
     );
     const missing = migrations.filter((migration) => !applied.has(migration.name));
+    const last = [...applied].at(-1);
+    if (last !== undefined && missing.length > 0) keep(last);
     for (const migration of missing) await applyOne(database, migration);
     await database.commit();
     return missing.map((migration) => migration.name);

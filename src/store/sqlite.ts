@@ -1,3 +1,4 @@
+import { closeSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';
 import { messageOf, StoreError } from './errors.ts';
@@ -42,14 +43,36 @@ export async function openSqlite(dataDir: string, onLost: (error: Error) => void
   }
 }
 
-/** Applies the program's migrations to a file. @returns their names */
+/** Applies the program's migrations to a file, after copying it. @returns their names */
 async function migrateSqlite(file: string): Promise<readonly string[]> {
   const database = openDatabase(file, { busyMs: OPEN_MS });
   try {
-    return await applyMigrations(sqliteMigrations(database), await readMigrations('sqlite'));
+    return await applyMigrations(sqliteMigrations(database), await readMigrations('sqlite'), (last) => copyDatabase(file, copyName(file, last)));
   } finally {
     database.close();
   }
+}
+
+/** The copy of a database that was made before an upgrade. @param last the last migration that it has */
+export function copyName(file: string, last: string): string {
+  return `${file}.${last}`;
+}
+
+/** Copies a database, which another connection may have locked but not changed, for going back to an earlier version. */
+function copyDatabase(file: string, copy: string): void {
+  const unfinished = `${copy}.unfinished`;
+  rmSync(unfinished, { force: true });
+  makePrivate(unfinished);
+  const database = openDatabase(file, { readOnly: true, busyMs: OPEN_MS });
+  try {
+    database.prepare('VACUUM INTO ?').run(unfinished);
+  } finally {
+    database.close();
+  }
+  const descriptor = openSync(unfinished, 'r+');
+  fsyncSync(descriptor); // SQLite does not do it
+  closeSync(descriptor);
+  renameSync(unfinished, copy);
 }
 
 const records = z.array(z.record(z.string(), z.unknown()));
