@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { sign } from './legacy/signature.ts';
 import { readSettings, type SettingsInput } from './settings/load.ts';
-import { SettingsError } from './settings/sources.ts';
+import { SettingsError } from './settings/settings-error.ts';
 
 /** How long the server may take to respond, in ms. */
 const RESPONSE_MS = 10_000;

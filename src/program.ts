@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { Command, CommanderError } from 'commander';
-import { SettingsError } from './settings/sources.ts';
+import { SettingsError } from './settings/settings-error.ts';
 import { version } from './version.ts';
 
 /** The command `adit`, to which subcommands are added. */

@@ -49,6 +49,7 @@ import { openStore, type Retention } from './store/store.ts';
 import { stopSignal } from './stop-signal.ts';
 import { version } from './version.ts';
 import { chooseSockets } from './wire/choose-sockets.ts';
+import { SelfTests } from './wire/self-tests.ts';
 import { holdYoungGeneration, releaseYoungGeneration } from './young-generation.ts';
 
 /** Maximum connections to the API. */
@@ -79,7 +80,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     const alone = databaseUrl === '' ? load() : undefined;
     if (alone) opened.push(lockDataDir(dataDir));
     // Child processes do this while the store is opened.
-    const choosing = chooseSockets(read.sockets, ownCommand(SELF_TEST), (problem) => log.warn(problem));
+    const choosing = chooseSockets(read.sockets, new SelfTests(ownCommand(SELF_TEST)), (problem) => log.warn(problem));
     const ownIdentity = alone && bridgeIdentity(alone.settings, ownCommand(GENERATE_CERTIFICATE));
     Promise.all([choosing, ownIdentity]).catch(() => {}); // awaited below, unless the store can't be opened either
     const store = await openStore({ url: databaseUrl, dataDir, log: logs('store'), onLost: endAtOnce });

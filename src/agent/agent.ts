@@ -1,6 +1,5 @@
 import os from 'node:os';
 import type { Logger } from 'pino';
-import { FileServer } from '../stream-handlers/files/file-server.ts';
 import { netBackend } from '../wire/net-socket.ts';
 import type { SocketBackend, TlsTrust } from '../wire/socket.ts';
 import type { Declared } from '../wire/declared.ts';
@@ -10,6 +9,7 @@ import type { Declarer } from './declarer.ts';
 import { type ConnectionState, KeptConnection } from './keep-connected.ts';
 import { Link } from './link.ts';
 import { Overview } from './overview.ts';
+import { ServedFiles } from './served-files.ts';
 
 /** How an agent is started. */
 export interface AgentOptions {
@@ -34,11 +34,11 @@ export interface AgentOptions {
 /** Keeps a session with the server and answers its requests. */
 export class Agent {
   readonly #kept: KeptConnection<Link>;
-  readonly #files: FileServer;
+  readonly #files: ServedFiles;
   readonly #overview = new Overview();
 
   constructor({ server, tls, vkey, log, version, sockets = netBackend, allowFiles = [], declarer, random }: AgentOptions) {
-    this.#files = new FileServer(allowFiles, log);
+    this.#files = new ServedFiles(allowFiles, log);
     const info = { version, localAddress: localAddresses(), configFile: declarer !== undefined, credit: true };
     const handlers = { onDeclared: (answer: Declared) => declarer?.answered(answer), onOverview: (part: OverviewPart) => this.#overview.add(part) };
     this.#kept = new KeptConnection({
@@ -84,7 +84,7 @@ export class Agent {
   /** Stops gracefully: the server is notified, and open connections get a moment to end. */
   async stop(): Promise<void> {
     await this.#kept.stop();
-    this.#files.close();
+    await this.#files.close();
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { Answerer } from '../stream-handlers/answerer.ts';
-import type { FileServer } from '../stream-handlers/files/file-server.ts';
+import type { StreamContext } from '../stream-handlers/stream-handler.ts';
 import { DatagramBudget } from '../wire/datagram-socket.ts';
 import type { Declared } from '../wire/declared.ts';
 import type { OverviewPart } from '../wire/overview.ts';
@@ -13,7 +13,7 @@ import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } fr
 export interface LinkOptions extends BridgeDialler {
   readonly vkey: string;
   readonly info: AgentInfo;
-  readonly files: FileServer;
+  readonly files: NonNullable<StreamContext['files']>;
   /** The server's answer to a declaration. */
   readonly onDeclared: (answer: Declared) => void;
   /** A part of the server's list of this client's tunnels and hosts. */

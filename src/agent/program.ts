@@ -3,8 +3,7 @@ import type { Logger } from 'pino';
 import type { HostPort } from '../rules/host-port.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 import { Agent } from './agent.ts';
-import { type AgentPlan, type GivenSession, readAgentConfig } from './config/read-config.ts';
-import { ConfiguredAgent } from './configured-agent.ts';
+import type { AgentPlan, GivenSession } from './config/read-config.ts';
 import { nameOf } from './declarer.ts';
 import { runUntilStopped } from './keep-connected.ts';
 import { runtimeDirectory } from './status/runtime-directory.ts';
@@ -61,6 +60,7 @@ function plain({ session: { server, vkey, ...session }, log, version, sockets }:
 }
 
 async function configured({ session, log, version, sockets }: AgentProgram, config: string): Promise<Running> {
+  const { ConfiguredAgent } = await import('./configured-agent.ts');
   const agent = new ConfiguredAgent({ file: config, given: session, log, version, sockets });
   const problems = await agent.start();
   if (problems.length > 0) throw new ConfigError(problems);
@@ -69,6 +69,7 @@ async function configured({ session, log, version, sockets }: AgentProgram, conf
 
 /** Prints the effect of a configuration file on an agent, or the file's problems. */
 export async function checkConfig(file: string, given: GivenSession, json: boolean): Promise<{ readonly ok: boolean; readonly text: string }> {
+  const { readAgentConfig } = await import('./config/read-config.ts');
   const read = await readAgentConfig(file, given);
   const ok = 'plan' in read;
   const lines = ok ? planSteps(read.plan) : read.problems;

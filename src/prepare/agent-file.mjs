@@ -26,7 +26,7 @@ export const bundlingAgent = (outfile, format) => ({
   target: 'node20',
   external: ['udx-native', 'emitter'], // batch only requires `emitter` where there is no `events`
   define: { __dirname: JSON.stringify(FILES) },
-  plugins: [embeddedVersion, embeddedFiles, typesWithExtension],
+  plugins: [embeddedVersion, embeddedFiles, typesWithExtension, builtinsWhenNeeded],
   alias: { 'mime-db': path.join(root, 'node_modules/mime-db') }, // serve-index has an older copy
   logLevel: 'error',
   minifySyntax: true,
@@ -79,5 +79,20 @@ const typesWithExtension = {
       const types = Object.entries(JSON.parse(readFileSync(file, 'utf8'))).filter(([, { extensions }]) => extensions !== undefined);
       return { contents: JSON.stringify(Object.fromEntries(types)), loader: 'json' };
     });
+  },
+};
+
+/** Loads Node's own modules with the first module that imports them: as imports of the one file, all of them would be loaded at its start. */
+const builtinsWhenNeeded = {
+  name: 'builtins-when-needed',
+  setup(build) {
+    build.onResolve(
+      { filter: /^node:/ },
+      ({ path: name, kind }) => kind === 'require-call' ? { path: name, external: true } : { path: name, namespace: 'builtins' },
+    );
+    build.onLoad(
+      { filter: /.*/, namespace: 'builtins' },
+      ({ path: name }) => ({ contents: `module.exports = require(${JSON.stringify(name)});`, loader: 'js' }),
+    );
   },
 };

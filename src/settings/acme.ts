@@ -3,7 +3,7 @@ import path from 'node:path';
 import { writePrivately } from './private-file.ts';
 import { hostOfUrl } from '../rules/host-name.ts';
 import type { Settings } from './settings.ts';
-import { SettingsError } from './sources.ts';
+import { SettingsError } from './settings-error.ts';
 
 /**
  * The options of ACME, including the directory for its files; undefined = ACME is off.

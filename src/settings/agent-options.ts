@@ -5,7 +5,7 @@ import { parseHostPort } from '../rules/host-port.ts';
 import { flagCheck } from './flag-check.ts';
 import { readKeyOption } from './key-option.ts';
 import { settingsSchema, type Settings } from './settings.ts';
-import { SettingsError } from './sources.ts';
+import { SettingsError } from './settings-error.ts';
 
 /** The settings of an agent's session. The configuration file provides those that are undefined. */
 interface SessionOptions {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Settings } from './settings.ts';
-import { SettingsError } from './sources.ts';
+import { SettingsError } from './settings-error.ts';
 import { identityFromFiles, keptIdentity, type TlsIdentity } from './tls-identity.ts';
 
 /** The name of the file of the generated certificate and its key. */

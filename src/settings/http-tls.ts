@@ -2,7 +2,7 @@ import path from 'node:path';
 import { acmeFault } from '../rules/acme-name.ts';
 import { hostOfUrl } from '../rules/host-name.ts';
 import type { Settings } from './settings.ts';
-import { SettingsError } from './sources.ts';
+import { SettingsError } from './settings-error.ts';
 import { identityFromFiles, keptIdentity, pinOf, type TlsIdentity } from './tls-identity.ts';
 
 /** The HTTPS of the API. */

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { writePrivately } from './private-file.ts';
-import { isMissing, SettingsError } from './sources.ts';
+import { SettingsError } from './settings-error.ts';
+import { isMissing } from './sources.ts';
 
 /** The length of the key, in bytes. */
 export const INSTALLATION_KEY_BYTES = 32;

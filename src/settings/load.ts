@@ -1,6 +1,7 @@
 import { generatedSecrets, generateSecrets, secretsFile, storedSecrets, type GeneratedSecret, type StoredSecrets } from './secrets.ts';
 import { settingsSchema, type SettingName, type Settings } from './settings.ts';
-import { environmentSource, fileSource, flagsSource, readSource, SettingsError, type Source } from './sources.ts';
+import { SettingsError } from './settings-error.ts';
+import { environmentSource, fileSource, flagsSource, readSource, type Source } from './sources.ts';
 import { withoutWeakKeys } from './weak-keys.ts';
 
 /** The sources of the settings. */

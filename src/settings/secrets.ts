@@ -3,7 +3,8 @@ import { chmodSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod';
 import { writePrivately } from './private-file.ts';
-import { isMissing, SettingsError } from './sources.ts';
+import { SettingsError } from './settings-error.ts';
+import { isMissing } from './sources.ts';
 
 /** The secrets that are generated if they are not set, with their lengths in characters (contract D30). */
 const lengths = { authKey: 40, authCryptKey: 16, adminPassword: 20 } as const;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { logLevels as logLevelNames, logModules } from '../rules/log-levels.ts';
+import { sharedHelp } from './shared-help.ts';
 import {
   authFailureStatus,
   basePath,
@@ -143,13 +143,12 @@ export const settingsSchema = z.object({
   }),
   logLevel: logLevels.prefault('info').register(settingInfo, {
     value: 'LEVELS',
-    help: `${logLevelNames.join(', ')}; can be preceded by levels of single modules, as in engine:debug,info; modules: ${logModules.join(', ')}`,
+    help: sharedHelp.logLevel,
   }),
-  logFormat: oneOf(['text', 'json']).prefault('text').register(settingInfo, { value: 'FORMAT', help: 'text or json; one line per entry, on stderr' }),
+  logFormat: oneOf(['text', 'json']).prefault('text').register(settingInfo, { value: 'FORMAT', help: sharedHelp.logFormat }),
   sockets: oneOf(['auto', 'net', 'onread', 'captured']).prefault('auto').register(settingInfo, {
     value: 'WAY',
-    help:
-      'socket backend: captured and onread are faster, but rely on undocumented behavior of Node; auto = the fastest backend that passes a self-test at start; net always works',
+    help: sharedHelp.sockets,
   }),
   apiAuthFailureStatus: authFailureStatus.prefault('401').register(settingInfo, {
     value: 'STATUS',
@@ -162,7 +161,7 @@ export const settingsSchema = z.object({
   udpIdleSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, { value: 'SECONDS', help: 'idle timeout of a session of a udp tunnel' }),
   halfClosedSeconds: integer(1, 86_400, 'seconds').prefault(300).register(settingInfo, {
     value: 'SECONDS',
-    help: 'how long a half-closed connection of a visitor stays open while no bytes move in the other direction',
+    help: sharedHelp.halfClosedSeconds,
   }),
   dialTimeoutSeconds: integer(1, 60, 'seconds').prefault(10).register(settingInfo, {
     value: 'SECONDS',

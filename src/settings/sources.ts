@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse, TomlError } from 'smol-toml';
+import { SettingsError } from './settings-error.ts';
 import { environmentName, fileKey, flagName, infoOf, settingNames, settingsSchema, type SettingName } from './settings.ts';
 
 /** A source of settings, with its values in its own spelling. */
@@ -10,17 +11,6 @@ export interface Source {
   /** Converts a setting's name to the spelling of this source. */
   readonly spell: (name: string) => string;
   readonly values: Readonly<Record<string, unknown>>;
-}
-
-/** Settings that can't be used; each problem is one line. */
-export class SettingsError extends Error {
-  override readonly name = 'SettingsError';
-  readonly problems: readonly string[];
-
-  constructor(problems: readonly string[]) {
-    super(problems.join('\n'));
-    this.problems = problems;
-  }
 }
 
 /** `ADIT_` variables that are not settings of the server: the agent's key and directory, and those that the tests use. */

@@ -3,7 +3,8 @@ import { createHash, createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { writePrivately } from './private-file.ts';
-import { isMissing, SettingsError } from './sources.ts';
+import { SettingsError } from './settings-error.ts';
+import { isMissing } from './sources.ts';
 
 const run = promisify(execFile);
 

@@ -4,7 +4,7 @@ import { flagCheck } from './flag-check.ts';
 import { bridgeAddress, fingerprint } from './agent-options.ts';
 import { readKeyOption } from './key-option.ts';
 import { settingsSchema, type Settings } from './settings.ts';
-import { SettingsError } from './sources.ts';
+import { SettingsError } from './settings-error.ts';
 
 /** The options of `adit visit`. */
 export interface VisitOptions extends Pick<Settings, 'logLevel' | 'logFormat' | 'sockets' | 'halfClosedSeconds'> {

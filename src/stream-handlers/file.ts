@@ -5,6 +5,6 @@ import { awaited } from './stream-handler.ts';
 export const answerFile = awaited<'file'>(async ({ path, stripPrefix }, stream, { files, hold }) => {
   if (!files) throw new Error('files are served by agents only');
   const [near, far] = socketPair({ remoteAddress: '', remotePort: 0 });
-  files.serve(far, { path, stripPrefix });
+  await files.serve(far, { path, stripPrefix });
   stream.join(near, { onClose: hold() });
 });

@@ -1,8 +1,8 @@
 import type { DatagramBudget } from '../wire/datagram-socket.ts';
 import type { Joinable } from '../wire/stream.ts';
 import type { OpenKind, OpenRequest } from '../wire/open.ts';
-import type { SocketBackend } from '../wire/socket.ts';
-import type { FileServer } from './files/file-server.ts';
+import type { ByteSocket, SocketBackend } from '../wire/socket.ts';
+import type { Site } from './files/served-path.ts';
 
 /** What a handler may use from the session of its stream. */
 export interface StreamContext {
@@ -10,7 +10,7 @@ export interface StreamContext {
   /** Limits the queued datagrams of all the session's streams. */
   readonly datagrams: DatagramBudget;
   /** Serves local files; absent = no files are served. */
-  readonly files?: FileServer;
+  readonly files?: { readonly serve: (socket: ByteSocket, site: Site) => void | Promise<void> };
   /** Delays the session's close until the returned function is called, once. */
   readonly hold: () => () => void;
   /** Opens direct paths with visitors; absent = not supported. */

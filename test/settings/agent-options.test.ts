@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import { readAgentOptions, type AgentFlags } from '../../src/settings/agent-options.ts';
-import { SettingsError } from '../../src/settings/sources.ts';
+import { SettingsError } from '../../src/settings/settings-error.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const vkeyFile = path.join(temporaryDirectory(), 'vkey');

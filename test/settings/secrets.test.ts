@@ -2,7 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import path from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { loadSettings, readSettings, type SettingsInput } from '../../src/settings/load.ts';
-import { SettingsError } from '../../src/settings/sources.ts';
+import { SettingsError } from '../../src/settings/settings-error.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const directory = temporaryDirectory();

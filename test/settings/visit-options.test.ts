@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
-import { SettingsError } from '../../src/settings/sources.ts';
+import { SettingsError } from '../../src/settings/settings-error.ts';
 import { readVisitOptions } from '../../src/settings/visit-options.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { buildSync } from 'esbuild';
 import { SELF_TEST } from '../../src/own-program.ts';
 import { chooseSockets } from '../../src/wire/choose-sockets.ts';
+import { SelfTests } from '../../src/wire/self-tests.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import type { ByteSocket, SocketBackend } from '../../src/wire/socket.ts';
 import { socketTrials } from '../../src/wire/socket-trials.ts';
@@ -20,12 +21,12 @@ describe('the way to get sockets', () => {
   const scripted = (does: string) => [process.execPath, '-e', does];
 
   test.each(['net', 'onread', 'captured'] as const)('is %s when that is asked for', async (name) => {
-    expect((await chooseSockets(name, [], none)).name).toBe(name);
+    expect((await chooseSockets(name, new SelfTests([]), none)).name).toBe(name);
   });
 
   test('is captured when it is left to the program, whose self-test passes on this Node', async () => {
     const refused: string[] = [];
-    const { name } = await chooseSockets('auto', [process.execPath, ownProgram, SELF_TEST], (problem) => refused.push(problem));
+    const { name } = await chooseSockets('auto', new SelfTests([process.execPath, ownProgram, SELF_TEST]), (problem) => refused.push(problem));
     expect({ name, refused }).toEqual({ name: 'captured', refused: [] });
   });
 
@@ -36,13 +37,13 @@ describe('the way to get sockets', () => {
   ])('is the next one when the self-test of the fastest %s', async (_, does, expected) => {
     const refused: string[] = [];
     const command = scripted(`if (process.argv[1] === 'captured') ${does}; else process.stdout.write('works')`);
-    expect((await chooseSockets('auto', command, (problem) => refused.push(problem))).name).toBe(expected);
+    expect((await chooseSockets('auto', new SelfTests(command), (problem) => refused.push(problem))).name).toBe(expected);
     expect(refused).toEqual([expect.stringMatching(/^sockets are not had by captured, which is faster: ./)]);
   });
 
   test('is net when no self-test can be run', async () => {
     const refused: string[] = [];
-    expect((await chooseSockets('auto', ['/nowhere/node'], (problem) => refused.push(problem))).name).toBe('net');
+    expect((await chooseSockets('auto', new SelfTests(['/nowhere/node']), (problem) => refused.push(problem))).name).toBe('net');
     expect(refused).toHaveLength(2);
   });
 });

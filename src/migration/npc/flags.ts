@@ -1,5 +1,5 @@
 import type { AgentFlags } from '../../settings/agent-options.ts';
-import { SettingsError } from '../../settings/sources.ts';
+import { SettingsError } from '../../settings/settings-error.ts';
 import type { VisitFlags } from '../../settings/visit-options.ts';
 
 /** What a call of npc means here. */
