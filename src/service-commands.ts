@@ -35,11 +35,12 @@ export function addServiceCommands(program: Command, kinds: readonly Kind[]): vo
       const { initOfMachine, serviceStatus } = await import('./service/service.ts');
       process.exitCode = serviceStatus(kind, options.init ?? initOfMachine());
     });
-  service.command('uninstall').description('Stops and removes a service. Its data stays.').addArgument(kind()).addOption(init())
-    .action(async (kind: Kind, options: { readonly init?: Init }) => {
-      const { initOfMachine, uninstallService } = await import('./service/service.ts');
-      uninstallService(kind, options.init ?? initOfMachine());
-    });
+  const uninstall = service.command('uninstall').description('Stops and removes a service. Its data stays.').addArgument(kind()).addOption(init());
+  if (kinds.includes('server')) uninstall.option('--purge', "remove the server's data, too");
+  uninstall.action(async (kind: Kind, options: { readonly init?: Init; readonly purge?: true }) => {
+    const { initOfMachine, uninstallService } = await import('./service/service.ts');
+    uninstallService(kind, options.init ?? initOfMachine(), options.purge === true);
+  });
 }
 
 /** Takes the agent's key file out of the arguments: the service is given it in its own way. Other files are found from any directory. */

@@ -76,6 +76,7 @@ CapabilityBoundingSet=CAP_NET_BIND_SERVICE`
       : `DynamicUser=yes
 User=${name}
 RuntimeDirectory=${name}
+RuntimeDirectoryMode=0700
 Environment=ADIT_RUNTIME_DIR=/run/${name}
 ${keyFile === '' ? '' : `LoadCredential=vkey:${keyFile}\n`}CapabilityBoundingSet=`
   }
@@ -102,14 +103,14 @@ function shellWord(word: string): string {
   return /^[\w.:/@=,+-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** The whole command, for a POSIX shell. */
-function shellCommand({ kind, command, args, keyFile }: ServiceProgram): string {
-  return [...command, kind, ...args, ...keyFile === '' ? [] : ['--vkey-file', keyFile]].map(shellWord).join(' ');
+/** The program and its arguments, for a POSIX shell; the key is in the environment. */
+function shellCommand({ kind, command, args }: ServiceProgram): string {
+  return [...command, kind, ...args].map(shellWord).join(' ');
 }
 
 /** The init script of a service, for machines without systemd. It restarts the program when it ends. */
 export function initScript(program: ServiceProgram): string {
-  const { kind } = program;
+  const { kind, keyFile } = program;
   const name = serviceName(kind);
   return `#!/bin/sh
 ### BEGIN INIT INFO
@@ -126,25 +127,30 @@ user=${name}
 pidfile=/run/${name}.pid
 log=/var/log/${name}.log
 
+# The pid file names the leader of a process group: a loop that starts the program again when it ends, and the program.
 running() {
-  [ -s "$pidfile" ] && kill -0 "$(cat "$pidfile")" 2>/dev/null
+  [ -s "$pidfile" ] && kill -0 "-$(cat "$pidfile")" 2>/dev/null
 }
 
 start() {
   if running; then return; fi
+  rm -f "$pidfile"
   touch "$log"
   chmod 600 "$log"
   chown "$user" "$log"
-  # The loop ends with a signal to its process group, and starts the program again when that ends by itself.
+${keyFile === '' ? '' : `  # Only root can read the file.\n  ADIT_VKEY=$(cat ${shellWord(keyFile)})\n  export ADIT_VKEY\n`}  export ${environment(kind)}
+  # start-stop-daemon only changes the user: the file of -p never exists.
   # shellcheck disable=SC2016
-  setsid su -s /bin/sh "$user" -c 'while :; do env ${environment(kind)} "$0" "$@" || true; sleep 2; done' ${shellCommand(program)} >>"$log" 2>&1 </dev/null &
+  setsid start-stop-daemon -S -q -p "$pidfile.none" -c "$user" -a /bin/sh -- -c 'exec >>"$0" 2>&1 </dev/null; cd /; while :; do "$@" || true; sleep 2; done' "$log" ${
+    shellCommand(program)
+  } &
   echo $! >"$pidfile"
 }
 
 stop() {
   if ! running; then return; fi
   pid=$(cat "$pidfile")
-  kill -TERM "-$pid" 2>/dev/null || kill -TERM "$pid"
+  kill -TERM "-$pid"
   left=60
   while kill -0 "-$pid" 2>/dev/null && [ "$left" -gt 0 ]; do
     sleep 1
@@ -164,8 +170,10 @@ esac
 `;
 }
 
-/** The init script of a service for OpenWrt's procd. */
+/** The init script of an agent for OpenWrt's procd. */
 export function procdScript(program: ServiceProgram): string {
+  const { kind, keyFile } = program;
+  const key = keyFile === '' ? '' : ` ADIT_VKEY="$(cat ${shellWord(keyFile)})"`;
   return `#!/bin/sh /etc/rc.common
 USE_PROCD=1
 START=95
@@ -174,7 +182,9 @@ STOP=10
 start_service() {
   procd_open_instance
   procd_set_param command ${shellCommand(program)}
-  procd_set_param env ${environment(program.kind)}
+  procd_set_param env ${environment(kind)}${key}
+  procd_set_param user nobody
+  procd_set_param no_new_privs 1
   procd_set_param respawn 3600 2 0
   procd_set_param stderr 1
   procd_close_instance

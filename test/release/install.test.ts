@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, lstatSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -19,10 +20,10 @@ interface Outcome {
   readonly output: string;
 }
 
-/** Runs a line of a POSIX shell. @param root where the script installs, without a service */
-function shell(line: string, root: string): Promise<Outcome> {
+/** Runs a line of a POSIX shell. @param root where the script installs, without a service @param programs a directory whose programs come before the others */
+function shell(line: string, root: string, programs = path.dirname(process.execPath)): Promise<Outcome> {
   return new Promise((resolve) => {
-    const env = { PATH: `${path.dirname(process.execPath)}:${process.env['PATH']}`, DESTDIR: root };
+    const env = { PATH: `${programs}:${process.env['PATH']}`, DESTDIR: root };
     execFile('sh', ['-c', line], { env }, (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` }));
   });
 }
@@ -35,7 +36,8 @@ const filesOf = (root: string) =>
 
 describeWith(['curl', 'sed', 'od', 'md5sum'], 'the script that installs an agent', () => {
   let server: ServerProcess;
-  const vkey = "the key's value, with $PATH and 'quotes'";
+  // Of several lines, one of which looks like another of the server's answer.
+  const vkey = "the key's value, with $PATH and 'quotes'\nserver=[::1]:1\nvkey=other";
 
   beforeAll(async () => {
     server = await startServer({ environment: { ADIT_HTTP_TLS: 'self-signed', ADIT_ADMIN_PASSWORD: 'administrator' } });
@@ -145,6 +147,38 @@ describeWith(['curl', 'sed', 'od', 'md5sum'], 'the script that installs an agent
     expect(filesOf(root)).toEqual([]);
     expect((await run(script)).code).toBe(0);
     expect(existsSync(path.join(root, 'etc/adit-agent/vkey'))).toBe(true);
+  });
+
+  test('serves the executables that the operator has put there, with the checksums that they have now', async () => {
+    const name = 'adit-agent-linux-arm64';
+    const listed = async () => new RegExp(`([0-9a-f]{64})  ${name}`).exec((await request('/agent/install.sh')).body)?.[1];
+    expect([await listed(), (await request(`/agent/${name}`)).status]).toEqual([undefined, 404]);
+    mkdirSync(path.join(server.dataDir, 'agent'), { recursive: true });
+    for (const content of ['one executable', 'a newer executable']) {
+      writeFileSync(path.join(server.dataDir, 'agent', name), content);
+      expect(await request(`/agent/${name}`)).toMatchObject({ status: 200, body: content });
+      expect(await listed()).toBe(createHash('sha256').update(content).digest('hex'));
+    }
+    expect((await request('/agent/secrets.json')).status).toBe(404);
+  });
+
+  test('installs the executable on a machine without a usable Node, if it runs there', async () => {
+    const [root, programs] = [scratchDirectory(), scratchDirectory()];
+    writeFileSync(path.join(programs, 'node'), '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+    writeFileSync(path.join(programs, 'uname'), '#!/bin/sh\necho x86_64\n', { mode: 0o755 });
+    const executable = path.join(server.dataDir, 'agent/adit-agent-linux-x64');
+    const { command } = await enrol();
+    expect(await shell(command, root, programs)).toMatchObject({ code: 1, output: expect.stringContaining('the server has no executable for x86_64') });
+    writeFileSync(executable, '#!/bin/sh\nexit 127\n');
+    expect(await shell(command, root, programs)).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('does not run on this machine: nothing was installed'),
+    });
+    expect(filesOf(root)).toEqual([]);
+    writeFileSync(executable, '#!/bin/sh\necho 1.0\n');
+    expect((await shell(command, root, programs)).code).toBe(0);
+    expect(filesOf(root)).toContain('usr/local/lib/adit-agent/adit-agent 755');
+    expect(readFileSync(path.join(root, 'usr/local/bin/adit-agent').replace('bin/', 'lib/adit-agent/'), 'utf8')).toBe('#!/bin/sh\necho 1.0\n');
   });
 
   test('guesses get one answer, and their address is locked out; malformed and large requests are refused', async () => {

@@ -1,10 +1,12 @@
 /** The Debian package of every program, and module of nginx, that suites and benchmarks ask for. `.ci/run` has to list each. */
 export const debianPackages = {
   bash: 'bash',
+  busybox: 'busybox',
   caddy: 'caddy',
   chromium: 'chromium',
   conntrack: 'conntrack',
   curl: 'curl',
+  dash: 'dash',
   dig: 'bind9-dnsutils',
   h2load: 'nghttp2-client',
   haproxy: 'haproxy',
@@ -20,9 +22,12 @@ export const debianPackages = {
   'pebble-challtestsrv': 'pebble',
   python3: 'python3',
   sed: 'sed',
+  setsid: 'util-linux',
   ssh: 'openssh-client',
   'ssh-keygen': 'openssh-client',
   sshd: 'openssh-server',
+  'start-stop-daemon': 'dpkg',
+  'systemd-analyze': 'systemd',
   wget: 'wget',
   wrk: 'wrk',
 } as const satisfies Readonly<Record<string, string>>;

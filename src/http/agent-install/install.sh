@@ -69,6 +69,10 @@ download() {
   fetch --fail --location --output "$work/$file" "$url/agent/$file" || fail "$file can't be downloaded: nothing was installed"
   printf '%s  %s\n' "$(checksum_of "$file")" "$work/$file" | sha256sum -c - >/dev/null 2>&1 ||
     fail "$file has another checksum than the server's: nothing was installed"
+  if [ "$file" = adit-agent.mjs ]; then return; fi
+  chmod 755 "$work/$file"
+  "$work/$file" --version >/dev/null ||
+    fail "$file does not run on this machine: nothing was installed. It needs glibc 2.28 or newer, libstdc++ and libatomic (on Debian: the package libatomic1)"
 }
 
 # The server gives the key to the machine that knows this secret as often as it asks, because a response may get lost.
@@ -84,11 +88,12 @@ enrol() {
     if [ ! -e "$settings/vkey" ]; then rm -rf "$settings"; fi
     fail "$(head -c 500 "$work/answer" | tr -cd '[:print:]'): nothing was installed"
   fi
-  server=$(sed -n 's/^server=//p' "$work/answer")
-  fingerprint=$(sed -n 's/^fingerprint=//p' "$work/answer")
+  # A key may have several lines, which must not pass for others.
+  server=$(sed -n '1s/^server=//p' "$work/answer")
+  fingerprint=$(sed -n '2s/^fingerprint=//p' "$work/answer")
   case $server in '' | *[!A-Za-z0-9.:_-]*) case $server in \[*\]:*) ;; *) fail 'the server sent an invalid address' ;; esac ;; esac
   case $fingerprint in '' | *[!0-9a-f]*) fail 'the server sent an invalid fingerprint' ;; esac
-  (umask 077 && sed -n 's/^vkey=//p' "$work/answer" >"$settings/vkey")
+  (umask 077 && sed '1,2d; 3s/^vkey=//' "$work/answer" >"$settings/vkey")
   printf 'server=%s\nfingerprint=%s\n' "$server" "$fingerprint" >"$settings/server"
 }
 
@@ -126,7 +131,9 @@ install() {
     say 'this code has already installed the agent here'
     return
   fi
-  work=$(mktemp -d)
+  # Programs may not run in the directory of temporary files.
+  mkdir -p "${library%/*}"
+  work=$(mktemp -d "$library.XXXXXX")
   trap 'rm -rf "$work"' EXIT
   choose_file
   download

@@ -1,0 +1,139 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { type Init, serviceText } from '../../src/service/service.ts';
+import type { ServiceProgram } from '../../src/service/units.ts';
+import { eventually } from '../support/eventually.ts';
+import { programPath } from '../support/find-program.ts';
+import { describeWith } from '../support/programs.ts';
+import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
+
+const server: ServiceProgram = { kind: 'server', command: ['/usr/bin/node', '/opt/adit/bin/adit.mjs'], args: ['--config', '/etc/adit/adit.toml'], keyFile: '' };
+const agent: ServiceProgram = { kind: 'agent', command: ['/usr/local/bin/adit-agent'], args: ['--server', '[::1]:8025'], keyFile: '/etc/adit-agent/vkey' };
+
+afterAll(removeScratchDirectories);
+
+/** The programs before those of this machine; "" = none. */
+let preferred = '';
+
+/** Runs a program. @returns its exit code and what it printed */
+function outcome(program: string, ...args: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
+  return new Promise((resolve) => {
+    execFile(
+      program,
+      args,
+      { env: { PATH: `${preferred}/usr/sbin:/usr/bin:/sbin:/bin` } },
+      (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), output: `${stdout}${stderr}` }),
+    );
+  });
+}
+
+describe('a service', () => {
+  const inits: readonly Init[] = ['systemd', 'sysv', 'procd'];
+
+  test.each(inits)('of %s refuses arguments with line breaks, which would be lines of its own file', (init) => {
+    expect(() => serviceText({ ...agent, args: ['--server', 'host:1"\nExecStartPre=/bin/true'] }, init)).toThrow(/control character/);
+    expect(() => serviceText({ ...agent, keyFile: '/etc/\nkey' }, init)).toThrow(/control character/);
+  });
+
+  test('of a server is not for OpenWrt, which would lose its data', () => {
+    expect(() => serviceText(server, 'procd')).toThrow(/keeps \/var in memory/);
+  });
+
+  test('of systemd gets its words as they were given', () => {
+    const unit = serviceText({ ...agent, args: ['--allow-files', '/srv/50% of "all" $HOME\\'] }, 'systemd');
+    expect(unit).toContain('ExecStart=/usr/local/bin/adit-agent agent --allow-files "/srv/50%% of \\"all\\" $$HOME\\\\" --vkey-file %d/vkey\n');
+    expect(unit).toContain('LoadCredential=vkey:/etc/adit-agent/vkey\n');
+  });
+});
+
+describeWith('systemd-analyze', 'the unit of systemd', () => {
+  test.each([server, agent])('of the $kind is hardened, and its settings are known', async (program) => {
+    const name = program.kind === 'server' ? 'adit.service' : 'adit-agent.service';
+    const file = path.join(scratchDirectory(), name);
+    writeFileSync(file, serviceText({ ...program, command: ['/bin/true'] }, 'systemd'));
+    const analyze = programPath('systemd-analyze');
+    // 20 = an exposure of 2.0
+    expect(await outcome(analyze, 'security', '--offline=true', '--threshold=20', file)).toMatchObject({ code: 0 });
+    expect(await outcome(analyze, 'verify', '--recursive-errors=no', file)).toEqual({ code: 0, output: '' });
+  });
+});
+
+/** The shells of Debian and OpenWrt. */
+const shells = [['dash'], ['busybox', 'sh']] as const;
+
+/** Makes the script use BusyBox's programs with BusyBox's shell. */
+function preferProgramsOf(shell: string): void {
+  preferred = '';
+  if (shell !== 'busybox') return;
+  const directory = scratchDirectory();
+  for (const name of ['start-stop-daemon', 'setsid']) symlinkSync(programPath('busybox'), path.join(directory, name));
+  preferred = `${directory}:`;
+}
+
+describeWith(['dash', 'busybox', 'start-stop-daemon', 'setsid'], 'the init script', () => {
+  test.each(shells)('runs with %s: starts the program as its user with its key, again when it ends, and stops it with its children', async (shell, ...more) => {
+    preferProgramsOf(shell);
+    const directory = scratchDirectory();
+    chmodSync(directory, 0o777);
+    const at = (name: string) => path.join(directory, name);
+    writeFileSync(at('key'), "the key's value\n");
+    // Ends when it is told to, which takes a moment.
+    writeFileSync(
+      at('program'),
+      `#!/bin/sh\ntrap 'echo stopped >>${at('said')}; exit' TERM\necho "$$ $(id -un) $ADIT_VKEY $MALLOC_ARENA_MAX $*" >>${
+        at('said')
+      }\nwhile :; do sleep 0.05; done\n`,
+    );
+    chmodSync(at('program'), 0o755);
+    const text = serviceText({ kind: 'agent', command: [at('program')], args: ['two words', "it's"], keyFile: at('key') }, 'sysv');
+    writeFileSync(at('script'), text.replaceAll('/run/', `${directory}/`).replaceAll('/var/log/', `${directory}/`).replace('user=adit-agent', 'user=nobody'));
+    const script = (verb: string) => outcome(programPath(shell), ...more, at('script'), verb);
+    const said = () => existsSync(at('said')) ? readFileSync(at('said'), 'utf8').trim().split('\n') : [];
+
+    expect(await script('status')).toEqual({ code: 3, output: 'adit-agent is not running\n' });
+    expect(await script('start')).toEqual({ code: 0, output: '' });
+    await eventually(() => said().length, (lines) => lines === 1);
+    expect(said()[0]).toMatch(/^\d+ nobody the key's value 2 agent two words it's$/);
+    expect(await script('start')).toEqual({ code: 0, output: '' });
+    expect(await script('status')).toEqual({ code: 0, output: 'adit-agent is running\n' });
+
+    process.kill(Number(said()[0]?.split(' ')[0]), 'SIGKILL');
+    await eventually(() => said().length, (lines) => lines === 2);
+    expect(await script('stop')).toEqual({ code: 0, output: '' });
+    expect(said().slice(2)).toEqual(['stopped']);
+    expect((await script('status')).code).toBe(3);
+    expect((await script('nonsense')).code).toBe(2);
+  });
+});
+
+describeWith(['dash', 'busybox'], 'the script for procd', () => {
+  test.each(shells)('tells procd by %s what to run, and not where the key is', async (shell, ...more) => {
+    const directory = scratchDirectory();
+    const key = path.join(directory, 'vkey');
+    writeFileSync(key, "the key's value\n");
+    const script = path.join(directory, 'script');
+    writeFileSync(
+      script,
+      `${serviceText({ ...agent, args: ['--server', "it's:1"], keyFile: key }, 'procd')}
+procd_open_instance() { echo open; }
+procd_close_instance() { echo close; }
+procd_set_param() { printf '<%s>' "$@"; echo; }
+start_service
+`,
+    );
+    const { code, output } = await outcome(programPath(shell), ...more, script);
+    expect([code, ...output.trim().split('\n')]).toEqual([
+      0,
+      'open',
+      "<command></usr/local/bin/adit-agent><agent><--server><it's:1>",
+      "<env><MALLOC_ARENA_MAX=2><ADIT_VKEY=the key's value>",
+      '<user><nobody>',
+      '<no_new_privs><1>',
+      '<respawn><3600><2><0>',
+      '<stderr><1>',
+      'close',
+    ]);
+  });
+});
