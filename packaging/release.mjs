@@ -1,7 +1,7 @@
 // `npm run release`, in a prepared checkout: writes the files of a release into `release/`. Two runs of the same commit write the same bytes.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { build } from 'esbuild';
@@ -9,10 +9,11 @@ import { bundlingAgent } from '../src/prepare/agent-file.mjs';
 import { PrepareError, root, say } from '../src/prepare/run.mjs';
 import { bundling } from '../src/prepare/steps.mjs';
 import { writeArchive } from './archive.mjs';
+import { debianPackage, writeDebianPackage } from './debian-package.mjs';
 import { writeExecutable } from './executable.mjs';
 import { bundledPackages, importsOf, sorted } from './packages.mjs';
 import { bomOf, noticesOf } from './sbom.mjs';
-import { writeServerTree } from './server-tree.mjs';
+import { PLATFORMS, writeDocuments, writeServerTree } from './server-tree.mjs';
 
 const output = path.join(root, 'release');
 const work = path.join(root, '.cache/release');
@@ -47,10 +48,17 @@ async function release() {
   }
 
   say('adit-server.tgz ...');
-  const installed = await writeServerTree(path.join(work, 'adit'), importsOf(program));
-  const serverPackages = [...new Set([...bundledPackages(program), ...installed, ...agentPackages])];
-  writeFileSync(path.join(work, 'adit/THIRD-PARTY-LICENSES.txt'), noticesOf(serverPackages));
+  const imports = importsOf(program);
+  const bundled = [...new Set([...bundledPackages(program), ...agentPackages])];
+  const installed = await writeServerTree(path.join(work, 'adit'), imports, PLATFORMS);
+  writeDocuments(path.join(work, 'adit'));
+  cpSync(path.join(root, 'packaging/container'), path.join(work, 'adit/container'), { recursive: true });
+  writeFileSync(path.join(work, 'adit/THIRD-PARTY-LICENSES.txt'), noticesOf([...bundled, ...installed]));
   await writeArchive(work, 'adit', path.join(output, 'adit-server.tgz'), epoch);
+
+  const debian = debianPackage();
+  say(`${debian} ...`);
+  const inPackage = await writeDebianPackage(path.join(work, 'debian'), imports, bundled, path.join(output, debian), epoch);
 
   const shipped = new Map();
   const ship = (directories, ...files) => {
@@ -58,8 +66,9 @@ async function release() {
   };
   const names = executables.map(([, name]) => name);
   ship(agentPackages, 'adit-agent.mjs', ...names);
-  ship(serverPackages, 'adit-server.tgz');
-  writeFileSync(path.join(output, 'sbom.json'), `${JSON.stringify(bomOf(shipped, names, epoch), undefined, 2)}\n`);
+  ship([...bundled, ...installed], 'adit-server.tgz');
+  ship([...bundled, ...inPackage], debian);
+  writeFileSync(path.join(output, 'sbom.json'), `${JSON.stringify(bomOf(shipped, [debian, ...names], epoch), undefined, 2)}\n`);
   writeFileSync(path.join(output, 'THIRD-PARTY-LICENSES.txt'), noticesOf(shipped.keys()));
 
   const sums = sorted(readdirSync(output)).map((name) => `${createHash('sha256').update(readFileSync(path.join(output, name))).digest('hex')}  ${name}\n`);

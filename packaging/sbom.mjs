@@ -53,7 +53,7 @@ const shippedIn = (file) => ({ name: 'adit:shippedIn', value: file });
 
 /** The license texts of packages, one after the other. @param {Iterable<string>} directories relative to the root */
 export function noticesOf(directories) {
-  return sorted(directories).map((directory) => {
+  return sorted(new Set(directories)).map((directory) => {
     const { license = 'see its web site' } = lockedAs(directory);
     const line = '='.repeat(80);
     return `${line}\n${directory.replace(/^.*node_modules\//, '')} ${lockedAs(directory).version}\n${line}\n\n${

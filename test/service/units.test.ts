@@ -79,7 +79,7 @@ describeWith(['dash', 'busybox', 'start-stop-daemon', 'setsid'], 'the init scrip
     chmodSync(directory, 0o777);
     const at = (name: string) => path.join(directory, name);
     writeFileSync(at('key'), "the key's value\n");
-    // Ends when it is told to, which takes a moment.
+    // Ends at SIGTERM, which takes a moment.
     writeFileSync(
       at('program'),
       `#!/bin/sh\ntrap 'echo stopped >>${at('said')}; exit' TERM\necho "$$ $(id -un) $ADIT_VKEY $MALLOC_ARENA_MAX $*" >>${
