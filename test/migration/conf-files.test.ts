@@ -6,7 +6,7 @@ import { agentFileOf } from '../../src/migration/npc/agent-file.ts';
 import { readNpcFlags } from '../../src/migration/npc/flags.ts';
 import { settingsFileOf } from '../../src/migration/nps/settings-file.ts';
 import { readSettings } from '../../src/settings/load.ts';
-import { SettingsError } from '../../src/settings/sources.ts';
+import { SettingsError } from '../../src/settings/settings-error.ts';
 import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
 
 afterAll(removeScratchDirectories);

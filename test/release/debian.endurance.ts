@@ -85,10 +85,14 @@ describe('on machines', () => {
     await server.do('dpkg --remove adit');
     expect(await server.run('systemctl is-active adit')).toMatchObject({ output: 'inactive\n' });
     const left = added(serverBefore, server.files()).map((file) => file.split(' ')[0]);
-    // Its settings, its data, and that it was enabled.
+    // Its settings, its data, the user that owns them, and that it was enabled.
     expect(left.filter((file) => !/^\/var\/lib\/(adit|systemd)\//.test(file ?? ''))).toEqual([
       '/etc/adit',
       '/etc/adit/adit.toml',
+      '/etc/group',
+      '/etc/gshadow',
+      '/etc/passwd',
+      '/etc/shadow',
       '/etc/systemd/system/multi-user.target.wants/adit.service',
       '/var/lib/adit',
     ]);
