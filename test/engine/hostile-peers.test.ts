@@ -195,6 +195,6 @@ test('a visitor that sends control messages that nobody knows stays connected', 
   const visitor = await RawPeer.connect(server, { role: 'visit', key: password, info: { type: 'p2p' } });
   for (const unknown of [{ type: 'from another version' }, { type: 'path', path: 'sideways' }, 7, null]) visitor.control(unknown);
   visitor.control({ type: 'path', path: 'direct' });
-  await eventually(() => server.engine.tunnelState(id)?.visitors[0]?.path, (path) => path === 'direct');
+  expect(await eventually(() => server.engine.tunnelState(id)?.visitors[0]?.path, (path) => path === 'direct')).toBe('direct');
   visitor.socket.end();
 });
