@@ -38,6 +38,7 @@ import { acmeOptions } from './settings/acme.ts';
 import { ticketSecret, TICKETS_FILE } from './settings/ticket-secret.ts';
 import { ownNodeName } from './settings/node-name.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
+import { versionKeyOf } from './settings/tls-identity.ts';
 import { httpTls, type HttpTls } from './settings/http-tls.ts';
 import type { LoadedSettings } from './settings/load.ts';
 import type { Settings } from './settings/settings.ts';
@@ -160,9 +161,12 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
           return hosts;
         },
         allowLocalProxy: settings.allowLocalProxy,
+        acme: acme !== undefined,
+        startedAt: Date.now(),
         allowPorts: settings.allowPorts,
         adminUsername: settings.adminUsername,
         publicUrl: settings.publicUrl,
+        versionKey: versionKeyOf(identity),
         api: {
           publicUrl: settings.publicUrl,
           basePath: settings.basePath,

@@ -22,8 +22,11 @@ import type {
   Traffic,
   TunnelState,
   WantedIds,
+  AcmeRetry,
+  Troubles,
 } from './face.ts';
 import { countOut } from './health/reported-health.ts';
+import { troublesOf } from './troubles.ts';
 import { overviewOf } from './overview.ts';
 import { StateBatches } from './state-batches.ts';
 import { tunnelModes } from './tunnels/registry.ts';
@@ -165,6 +168,16 @@ export class Engine {
   /** @see EngineFace.hostsWithCertificateUntil */
   hostsWithCertificateUntil(before: number): Promise<number[]> {
     return this.#environment.hosts.withCertificateUntil(before);
+  }
+
+  /** @see EngineFace.troubles */
+  troubles(): Promise<Troubles> {
+    return troublesOf(this.#tunnels, this.#environment.hosts, this.#environment.now());
+  }
+
+  /** @see EngineFace.retryAcme */
+  retryAcme(hostId: number): AcmeRetry {
+    return this.#environment.hosts.retryAcme(hostId);
   }
 
   /** Totals over all clients. Takes time in proportion to their number. */

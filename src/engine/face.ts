@@ -275,10 +275,30 @@ export interface CertificateState {
   readonly acme: AcmeState | null;
 }
 
+/** Started tunnels and hosts with a problem that only the engine knows. */
+export interface Troubles {
+  /** Hosts whose certificate isn't simply valid, as of the last check of its files, at most 30 s ago. */
+  readonly certificates: ReadonlyArray<RouteOf & { readonly status: Exclude<CertificateStatus, 'valid'> }>;
+  /** Tunnels and hosts none of whose targets passes its health checks. */
+  readonly unhealthyTunnels: readonly RouteOf[];
+  readonly unhealthyHosts: readonly RouteOf[];
+}
+
+/** A tunnel or host, and its client. */
+interface RouteOf {
+  readonly id: number;
+  readonly clientId: number;
+}
+
+/** What became of a request to attempt a failed ACME order now. `at`: when it is possible, ms since the epoch. */
+export type AcmeRetry = { readonly kind: 'started' | 'notFailed' } | { readonly kind: 'later'; readonly at: number };
+
 /** The state of the ACME orders of a certificate. */
 export interface AcmeState {
   /** pending: an order is in progress or about to start; failed: the last order failed, and the previous certificate stays in use. */
   readonly status: 'pending' | 'valid' | 'failed';
+  /** Orders that failed since the last certificate. */
+  readonly failures: number;
   /** Why the last order failed; "" = it didn't. */
   readonly problem: string;
   /** When the next order is due, ms since the epoch; null = one is in progress. */
@@ -372,6 +392,10 @@ export interface EngineFace {
   hostCertificates(questions: readonly CertificateQuestion[]): Promise<Array<CertificateState | undefined>>;
   /** The ids of the hosts whose current certificate expires before a time (ms since the epoch), as of the last check of its files, at most 30 s ago. Takes time in proportion to the number of hosts. */
   hostsWithCertificateUntil(before: number): Promise<number[]>;
+  /** Takes time in proportion to the number of tunnels and hosts; call it rarely. */
+  troubles(): Promise<Troubles>;
+  /** Attempts the failed ACME order of a host's certificate now, at most a few times per hour. */
+  retryAcme(hostId: number): Promise<AcmeRetry>;
   /** Totals over all clients. Takes time in proportion to their number. */
   traffic(): Promise<Traffic>;
   /** A page of the open connections of a client's visitors, the oldest first. Costs as much as its rows and those before it. */

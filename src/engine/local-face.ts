@@ -29,6 +29,8 @@ export class LocalFace implements EngineFace {
   hostStates: EngineFace['hostStates'] = async (ids) => ids.map((id) => this.#engine.hostState(id));
   hostCertificates: EngineFace['hostCertificates'] = (questions) => Promise.all(questions.map(({ id, name }) => this.#engine.hostCertificate(id, name)));
   hostsWithCertificateUntil: EngineFace['hostsWithCertificateUntil'] = (before) => this.#engine.hostsWithCertificateUntil(before);
+  troubles: EngineFace['troubles'] = () => this.#engine.troubles();
+  retryAcme: EngineFace['retryAcme'] = async (hostId) => this.#engine.retryAcme(hostId);
   traffic: EngineFace['traffic'] = async () => this.#engine.traffic();
   connections: EngineFace['connections'] = async (clientId, range) => this.#engine.connections(clientId, range);
   closeConnection: EngineFace['closeConnection'] = async (clientId, id) => this.#engine.closeConnection(clientId, id);

@@ -77,7 +77,8 @@ export function costOf(
   function ofField(node: FieldNode, parent: GraphQLCompositeType, limit: number | undefined): number {
     const field = fieldOf(schema, parent, node.name.value);
     if (field === undefined) return 1;
-    const own = 1 + (isGiven(valueOf(node, 'search')) || looksAtAll(node, field) ? searchCost : 0);
+    const isSearch = isGiven(valueOf(node, 'search')) || field.extensions['searches'] === true || looksAtAll(node, field);
+    const own = 1 + (isSearch ? searchCost : 0);
     const type = getNamedType(field.type);
     if (node.selectionSet === undefined || !isCompositeType(type)) return own;
     const hasLimit = field.args.some(({ name }) => name === 'limit');

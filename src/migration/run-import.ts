@@ -50,9 +50,12 @@ function schemaSettings(
     bridge: { port: bridgePort, tls: { port: bridgeTlsPort, fingerprint: '' } },
     hostPorts: { httpPort: vhostHttpPort, httpsPort: vhostHttpsPort },
     allowLocalProxy,
+    acme: false,
+    startedAt: Date.now(),
     allowPorts,
     adminUsername,
     publicUrl,
+    versionKey: '',
     api: { publicUrl, basePath, ownTls: undefined },
   };
 }

@@ -26,19 +26,24 @@ export function isPem(given: string): boolean {
  */
 export function certificatePair(certificate: string, privateKey: string): CertificateFacts {
   if (certificate.trim() === '' || privateKey.trim() === '') throw new CertificateFault('empty');
-  let x509: X509Certificate;
-  let key: KeyObject;
+  const facts = certificateFacts(certificate);
+  const fault = keyFault(facts.x509.publicKey);
+  if (fault !== '') throw new CertificateFault(fault);
+  if (!belongTogether(facts.x509, privateKey)) throw new CertificateFault('unusable pair');
+  return facts;
+}
+
+/** Reads a certificate, without a key. @throws {CertificateFault} `cannot parse` */
+export function certificateFacts(certificate: string): CertificateFacts {
   try {
-    x509 = new X509Certificate(certificate);
-    key = x509.publicKey;
+    const x509 = new X509Certificate(certificate);
+    // Reading the key may fail, too.
+    if (x509.publicKey.type !== 'public') throw new CertificateFault('cannot parse');
+    // Node 20 provides the dates only as text.
+    return { x509, validFrom: new Date(x509.validFrom), validTo: new Date(x509.validTo) };
   } catch {
     throw new CertificateFault('cannot parse');
   }
-  const fault = keyFault(key);
-  if (fault !== '') throw new CertificateFault(fault);
-  if (!belongTogether(x509, privateKey)) throw new CertificateFault('unusable pair');
-  // Node 20 provides the dates only as text.
-  return { x509, validFrom: new Date(x509.validFrom), validTo: new Date(x509.validTo) };
 }
 
 /** Maximum size of an RSA key in bits: a signature by twice as large a key takes six times as long, and each TLS handshake needs one. */
@@ -46,8 +51,8 @@ const MOST_RSA_BITS = 4096;
 /** Elliptic curves whose signatures take about a millisecond at most, by OpenSSL's names. */
 const curves: ReadonlySet<string> = new Set(['prime256v1', 'secp384r1', 'secp521r1']);
 
-/** Why a key is not accepted, whatever its certificate; "" = it is. */
-function keyFault({ asymmetricKeyType: type, asymmetricKeyDetails: { modulusLength = 0, namedCurve = '' } = {} }: KeyObject): string {
+/** Why the key of a certificate is not accepted; "" = it is. */
+export function keyFault({ asymmetricKeyType: type, asymmetricKeyDetails: { modulusLength = 0, namedCurve = '' } = {} }: KeyObject): string {
   switch (type) {
     case 'rsa':
     case 'rsa-pss':
@@ -61,7 +66,8 @@ function keyFault({ asymmetricKeyType: type, asymmetricKeyDetails: { modulusLeng
   }
 }
 
-function belongTogether(x509: X509Certificate, key: string): boolean {
+/** Whether a private key, as PEM text, is that of a certificate. */
+export function belongTogether(x509: X509Certificate, key: string): boolean {
   try {
     return x509.checkPrivateKey(createPrivateKey(key));
   } catch {

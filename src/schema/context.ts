@@ -12,6 +12,7 @@ import type { ImportStage } from './import/stage.ts';
 import { ListWalk } from './lists/list-walk.ts';
 import { Loaders } from './lists/loaders.ts';
 import type { ResultLimits } from './limits/result-limits.ts';
+import type { ProblemBoard } from './problem/board.ts';
 import type { SchemaSettings, Services } from './services.ts';
 import type { Live } from './subscriptions/live.ts';
 import type { Work } from './writes/writes.ts';
@@ -127,6 +128,11 @@ export class Context {
   /** The records of an import that arrives in parts. */
   get imports(): ImportStage {
     return this.#services.imports;
+  }
+
+  /** Finds what is wrong. */
+  get problems(): ProblemBoard {
+    return this.#services.problems;
   }
 
   /** The source of events for subscriptions. */

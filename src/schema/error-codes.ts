@@ -15,6 +15,11 @@ export const errorCodes = {
   FOREIGN_ORIGIN: { description: 'A browser sent the request on behalf of another site.', message: 'invalid request origin' },
   NOT_FOUND: { description: 'No record of type `resource` has this id, or the caller may not see it.', message: '{resource} ID not found' },
   INVALID_INPUT: { description: 'The value of `field` is invalid; nothing was changed.', message: 'invalid {field}: {reason}' },
+  CONFLICT: {
+    description:
+      'The record (`resource`) is no longer the one with `expectedVersion`: somebody else has changed it. Nothing was changed. `version` is the current one.',
+    message: 'the {resource} has changed since it was read',
+  },
   VKEY_DUPLICATE: { description: 'Another client has this verification key.', message: 'Vkey duplicate, please reset' },
   OWNER_NOT_FOUND: { description: 'No user has the id given as the owner.', message: 'owner does not exist' },
   USER_ACCOUNT_REQUIRED: { description: 'Only a user account or an administrator may do this.', message: 'only a user account may add' },
@@ -77,6 +82,14 @@ export const errorCodes = {
   HOST_PUBLIC_SUFFIX: {
     description: 'The wildcard covers names of unrelated owners, such as `*.com`. Only administrators may use it.',
     message: 'wildcard of a public suffix',
+  },
+  ACME_NOT_FAILED: {
+    description: 'There is nothing to retry: the host gets no certificate by ACME, or its last order has not failed.',
+    message: 'no ACME order of this host has failed',
+  },
+  ACME_RETRY_LATER: {
+    description: 'The order was retried too often within the last hour, or the authority asks to wait. `at` is when it can be retried.',
+    message: 'the ACME order can be retried at {at}',
   },
   PLATFORM_NAMESPACE: { description: 'A custom host must not be below a platform domain.', message: 'custom host inside a platform namespace' },
   PLATFORM_DOMAIN_REQUIRED: { description: 'A platform host needs the id of its platform domain.', message: 'domain id empty' },

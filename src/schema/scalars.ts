@@ -72,10 +72,9 @@ builder.scalarType('Port', {
   ...read((value) => wholeNumber('Port', value, 65_535, 1)),
 });
 
-/** Every error code, from the table of errors. No field has this type; it is in the schema so that clients get the codes as a type. */
-builder.enumType('ErrorCode', {
-  description:
-    'The error codes: `extensions.code`, and the `code` of each entry of `extensions.problems`. No field returns this type; it is part of the schema so that code generators include it.',
+/** Every error code, from the table of errors. */
+export const ErrorCodeType = builder.enumType('ErrorCode', {
+  description: 'The error codes: `extensions.code`, and the `code` of each entry of `extensions.problems`.',
   values: errorCodes,
 });
 

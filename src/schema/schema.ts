@@ -20,6 +20,7 @@ import './enrolment/mutations.ts';
 import './tunnel/queries.ts';
 import './tunnel/mutations.ts';
 import './host/queries.ts';
+import './host/certificate-check.ts';
 import './host/mutations.ts';
 import './platform-domain/queries.ts';
 import './global/queries.ts';
@@ -33,6 +34,8 @@ import './connection/queries.ts';
 import './connection/mutations.ts';
 import './import/mutations.ts';
 import './wall/queries.ts';
+import './search/queries.ts';
+import './problem/queries.ts';
 /* oxlint-enable import/no-unassigned-import */
 
 /** The GraphQL schema. Its text is `schema.graphql` next to this file, in the order of declaration. */

@@ -9,6 +9,7 @@ import { tellOfGuesses } from './writes/guesses.ts';
 import { Changes } from './writes/followed-changes.ts';
 import { applyToEngine } from './writes/engine-changes.ts';
 import { Live } from './subscriptions/live.ts';
+import { ProblemBoard } from './problem/board.ts';
 import { ImportStage } from './import/stage.ts';
 import { OperationSlots, searchLimits } from './limits/operation-slots.ts';
 import { TimeSlices } from './limits/time-slices.ts';
@@ -25,12 +26,18 @@ export interface SchemaSettings {
   /** The actual ports of the hosts; 0 = none. */
   readonly hostPorts: HostPorts;
   readonly allowLocalProxy: boolean;
+  /** Certificates are ordered by ACME. */
+  readonly acme: boolean;
+  /** When the server was started, ms since the epoch. */
+  readonly startedAt: number;
   /** The ports that tunnels may use; empty = all. */
   readonly allowPorts: readonly PortRange[];
   /** No user may have this name, since the user could not log in. */
   readonly adminUsername: string;
   /** The public URL of the API; "" = unknown. */
   readonly publicUrl: string;
+  /** The secret behind the versions of records; the same after a restart. */
+  readonly versionKey: string;
   /** Where other machines may reach the API, to install agents from it. */
   readonly api: ApiPlace;
 }
@@ -62,6 +69,8 @@ export interface Services extends ServiceParts {
   readonly imports: ImportStage;
   /** Notifies subscribers. */
   readonly live: Live;
+  /** Finds what is wrong. */
+  readonly problems: ProblemBoard;
   /** Divides the event loop between operations. */
   readonly timeSlices: TimeSlices;
   /** Limits the operations of each caller. */
@@ -87,6 +96,7 @@ export function createServices(parts: ServiceParts): Services {
     unapplied,
     catchUp,
     live,
+    problems: new ProblemBoard(parts),
     imports: new ImportStage(),
     timeSlices: new TimeSlices(),
     slots: new OperationSlots(),

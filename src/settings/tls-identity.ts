@@ -35,6 +35,11 @@ export function pinOf({ certificate }: TlsIdentity): string {
   return `sha256//${createHash('sha256').update(key).digest('base64')}`;
 }
 
+/** A secret for the versions of records (schema/values/version.ts), derived from a key that all servers of an installation share and keep. */
+export function versionKeyOf({ key }: TlsIdentity): string {
+  return createHash('sha256').update('versions of records\0').update(key).digest('hex');
+}
+
 function read(file: string): string {
   try {
     return readFileSync(file, 'utf8');

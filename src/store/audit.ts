@@ -15,6 +15,8 @@ export interface AuditQuery {
   readonly from?: Date;
   /** The end of the range, exclusive. */
   readonly to?: Date;
+  /** Only entries with smaller ids. */
+  readonly beforeId?: number;
   readonly offset: number;
   readonly limit: number;
 }
@@ -38,8 +40,12 @@ export async function addAuditEntries(tx: Prisma.TransactionClient, data: readon
 }
 
 /** Reads entries, newest first. The total of all entries is stored; with a filter they are counted. */
-export async function auditPage(db: Reading, { offset: skip, limit: take, from, to, ...equal }: AuditQuery): Promise<Page<AuditEntry>> {
-  const where: Prisma.AuditEntryWhereInput = { ...equal, ...((from ?? to) && { at: { gte: from, lt: to } }) };
+export async function auditPage(db: Reading, { offset: skip, limit: take, from, to, beforeId, ...equal }: AuditQuery): Promise<Page<AuditEntry>> {
+  const where: Prisma.AuditEntryWhereInput = {
+    ...equal,
+    ...((from ?? to) && { at: { gte: from, lt: to } }),
+    ...(beforeId !== undefined && { id: { lt: beforeId } }),
+  };
   const filtered = Object.values(where).some((value) => value !== undefined);
   const [rows, total] = await Promise.all([
     take === 0 ? [] : db.auditEntry.findMany({ where, orderBy: { id: 'desc' }, skip, take }),

@@ -17,6 +17,7 @@ import { loadEngineState } from './hot/engine-state.ts';
 import type { EngineState } from './hot/engine-state.ts';
 import { countsOf, type Counts, type CountScope } from './hot/counts.ts';
 import { childrenOf } from './hot/children.ts';
+import { problemCount, type ProblemListName, type ProblemQuery, type ProblemRow, problemRows } from './hot/problem-lists.ts';
 import type { ChildrenQuery, ChildRows } from './hot/children.ts';
 import { pageBytes, rowsOf, type Page, type TableRows } from './hot/page.ts';
 import { tunnelPage, tunnelPages } from './hot/tunnel-page.ts';
@@ -64,6 +65,10 @@ export interface Store {
   byIds<Table extends keyof TableRows>(table: Table, ids: readonly number[]): Promise<Array<TableRows[Table]>>;
   /** The same range of the tunnels or hosts of many clients, or of the clients of many users, with one statement. */
   childrenOf<Table extends keyof ChildRows>(table: Table, query: ChildrenQuery): Promise<Array<ChildRows[Table]>>;
+  /** A range of the records with a kind of problem, whole rows. */
+  problemRows<Name extends ProblemListName>(name: Name, query: ProblemQuery): Promise<Array<ProblemRow<Name>>>;
+  /** The number of records with a kind of problem. */
+  problemCount(name: ProblemListName, query: Pick<ProblemQuery, 'scope' | 'moment'>): Promise<number>;
   /** The number of records, by state. */
   counts(scope: CountScope): Promise<Counts>;
   /** Everything that the engine needs at start. */
@@ -163,6 +168,8 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     userPages: (query) => userPages(reader, query),
     byIds: (table, ids) => rowsOf(reader, table, ids, pageBytes),
     childrenOf: (table, query) => childrenOf(reader, table, query),
+    problemRows: (name, query) => problemRows(reader, name, query),
+    problemCount: (name, query) => problemCount(reader, name, query),
     counts: (scope) => countsOf(reader, scope),
     loadEngineState: () => loadEngineState(reader),
     saveCounters: (batch, options) => saveCounters(transaction, dialect, batch, Date.now(), options),

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import type { Differences } from '../support/store-copy.ts';
 import { effects, tokensOf } from './effects.ts';
-import { isAdministrator, type Least, seenBy, userOf } from './roles.ts';
+import { isAdministrator, isTheirs, type Least, seenBy, userOf } from './roles.ts';
 import { type CallerName, lockedAddress, password, type Target } from './world.ts';
 
 /** What is to become of a call: the field's value, or the code of the error. */
@@ -33,10 +33,29 @@ const seen = (caller: CallerName) => ({ total: seenBy(caller).length, rows: seen
 const read = { least: 'client login', notTheirs: none, notThere: none } as const;
 /** One record that is changed. */
 const changed = { least: 'client login', notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' } as const;
+/** Several records that are changed: the call itself succeeds. */
+const changedEach = {
+  least: 'client login',
+  notTheirs: { data: [{ code: 'FORBIDDEN' }] },
+  notThere: { data: [{ code: 'NOT_FOUND' }] },
+  value: () => [{ code: null }],
+} as const;
 const administrators = { least: 'administrator', notThere: 'NOT_FOUND' } as const;
 /** A user's own account; tokens make no other, which could outlast them. */
 const account = { least: 'user', notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' } as const;
 const notByToken = (caller: CallerName) => caller === 'user token' || caller === 'other user' || caller === 'token without secrets' ? 'FORBIDDEN' : undefined;
+
+/** Every client's agent was connected once. */
+export const agentsAway = `UPDATE "Client" SET "lastOnlineAt" = '2026-01-01T00:00:00.000+00:00'`;
+
+/** The problems of a caller while no agent is connected; administrators see the lockout, too. */
+const problemsOf = (caller: CallerName) => ({
+  total: seenBy(caller).length + (isAdministrator(caller) ? 1 : 0),
+  rows: [
+    ...seenBy(caller).toReversed().map((id) => ({ code: 'AGENT_AWAY', client: { id } })),
+    ...(isAdministrator(caller) ? [{ code: 'LOCKED_OUT', client: null }] : []),
+  ],
+});
 
 const noRecords = Object.fromEntries(
   ['user', 'client', 'tunnel', 'host', 'platformDomain', 'globalSettings'].map((resource) => [resource, { added: 0, changed: 0, unchanged: 0 }]),
@@ -153,6 +172,28 @@ const queries: Readonly<Record<string, ExpectedField>> = {
     ...account,
     field: (id) => `traffic(resource: USER, id: ${id}, step: DAY, from: "2026-01-01T00:00:00Z", to: "2026-12-31T00:00:00Z") { inletBytes }`,
     value: () => [],
+  },
+  problems: {
+    least: 'client login',
+    given: agentsAway,
+    field: () => 'problems { total rows { code client { id } } }',
+    value: (_id, caller) => problemsOf(caller),
+  },
+  wallProblems: {
+    least: 'wall',
+    given: agentsAway,
+    field: () => 'wallProblems { total rows { code client { id } } }',
+    value: (_id, caller) => problemsOf(caller),
+  },
+  search: {
+    least: 'client login',
+    field: () => 'search(text: "example.com") { clients { id } tunnels { id } hosts { id } users { id } }',
+    value: (_id, caller) => ({ clients: [], tunnels: [], hosts: seenBy(caller).map((id) => ({ id })), users: isAdministrator(caller) ? [] : null }),
+  },
+  checkCertificate: {
+    least: 'client login',
+    field: () => 'checkCertificate(certificate: "-----BEGIN CERTIFICATE-----") { usable problems }',
+    value: () => ({ usable: false, problems: ['CERTIFICATE_INVALID'] }),
   },
   wall: {
     least: 'wall',
@@ -296,6 +337,12 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
     value: () => ({ remark: '' }),
     does: (id) => effects.othersUsed('Client', id),
   },
+  changeClients: {
+    ...changedEach,
+    least: 'user',
+    field: (id) => `changeClients(ids: [${id}], change: DISABLE) { code }`,
+    does: effects.clientDisabled,
+  },
   deleteClient: { ...changed, least: 'user', field: (id) => `deleteClient(id: ${id})`, value: (id) => id, does: (id) => effects.clientDeleted(id) },
 
   createTunnel: {
@@ -344,8 +391,18 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
     value: () => ({ remark: '' }),
     does: (id) => effects.othersUsed('Tunnel', id),
   },
+  changeTunnels: {
+    ...changedEach,
+    field: (id) => `changeTunnels(ids: [${id}], change: DELETE) { code }`,
+    does: (id) => effects.tunnelDeleted(id),
+  },
   deleteTunnel: { ...changed, field: (id) => `deleteTunnel(id: ${id})`, value: (id) => id, does: (id) => effects.tunnelDeleted(id) },
 
+  probeTargets: {
+    ...changed,
+    field: (id) => `probeTargets(clientId: ${id}, targets: ["22"]) { target reached error }`,
+    value: () => [{ target: '127.0.0.1:22', reached: true, error: null }],
+  },
   closeConnection: { ...changed, field: (id) => `closeConnection(clientId: ${id}, id: ${id})`, value: (id) => id },
 
   createHost: {
@@ -386,6 +443,18 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
     field: (id) => `resetHostTraffic(id: ${id}) { remark }`,
     value: () => ({ remark: '' }),
     does: (id) => effects.othersUsed('Host', id),
+  },
+  changeHosts: {
+    ...changedEach,
+    field: (id) => `changeHosts(ids: [${id}], change: STOP) { code }`,
+    does: (id) => effects.column('Host', id, { enabled: 0 }),
+  },
+  // No order of these hosts has failed.
+  retryAcme: {
+    ...changed,
+    except: (caller, target) => target !== 'missing' && isTheirs(caller, target) ? 'ACME_NOT_FAILED' : undefined,
+    field: (id) => `retryAcme(hostId: ${id}) { id }`,
+    value: () => null,
   },
   deleteHost: { ...changed, field: (id) => `deleteHost(id: ${id})`, value: (id) => id, does: (id) => effects.hostDeleted(id) },
   updateGlobalSettings: {

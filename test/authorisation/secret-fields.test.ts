@@ -118,7 +118,7 @@ eachDialect('tokens without secrets', (databases) => {
 });
 
 eachDialect('tokens for a wall', (databases) => {
-  test('can only use one field, and see numbers, states and notes there', async () => {
+  test('can only use two fields, and see numbers, states and notes there', async () => {
     const api = await openTestSchema(databases);
     await world(api);
     for (const who of [{ kind: 'admin' }, { kind: 'user', userId: 1 }] as const) {
@@ -130,7 +130,7 @@ eachDialect('tokens for a wall', (databases) => {
         const { errors } = await api.run(query, variables, caller);
         if (!errors.some(({ code }) => code === 'FORBIDDEN')) open.push(root.field.name);
       }
-      expect(open).toEqual(['wall']);
+      expect(open).toEqual(['wallProblems', 'wall']);
       expect((await api.run('{ wall { rows { id remark enabled connected tunnelCount hostCount connections rate } } }', {}, caller)).data).toEqual({
         wall: { rows: [{ id: 1, remark: 'note', enabled: true, connected: false, tunnelCount: 1, hostCount: 1, connections: 0, rate: 0 }] },
       });
@@ -144,5 +144,6 @@ eachDialect('tokens for a wall', (databases) => {
       );
     };
     expect(reachable('WallPage').filter((field) => field.endsWith(': String'))).toEqual(['WallClient.remark: String']);
+    expect(reachable('WallProblemPage').filter((field) => field.endsWith(': String'))).toEqual(['WallProblem.remark: String', 'WallClient.remark: String']);
   });
 });

@@ -3,7 +3,8 @@ import { schema } from '../../src/schema/schema.ts';
 import { testApis, type Api } from '../support/api.ts';
 import { testDatabases } from '../support/database.ts';
 import { subscribe, type Subscription } from '../support/sse.ts';
-import { isAdministrator, isAtLeast, isTheirs, isUnknown, type Least } from './roles.ts';
+import { agentsAway } from './graphql-fields.ts';
+import { isAdministrator, isAtLeast, isTheirs, isUnknown, type Least, seenBy } from './roles.ts';
 import { callers, openWorld, timeoutMs, targetNames, targets, type CallerName, type Target } from './world.ts';
 
 interface Expected {
@@ -13,9 +14,11 @@ interface Expected {
   /** The error for a caller that may not read the record; absent = the caller receives nothing. */
   readonly refused?: { readonly notTheirs: string; readonly notThere: string };
   /** The values that subscribers receive when everything is changed (`changeAll`). */
-  readonly reported: (id: number) => readonly unknown[];
+  readonly reported: (id: number, caller: CallerName) => readonly unknown[];
   /** The values are sent repeatedly. */
   readonly repeats?: true;
+  /** Makes the records different first. */
+  readonly given?: string;
   /** It is about no record of somebody's. */
   readonly ofAll?: true;
 }
@@ -55,6 +58,14 @@ const expected: Readonly<Record<string, Expected>> = {
     reported: () => [{ inletBytes: 600 }],
   },
   nodesEverySecond: { least: 'administrator', ofAll: true, repeats: true, field: () => 'nodesEverySecond { name }', reported: () => [[]] },
+  problemsChanged: {
+    least: 'client login',
+    ofAll: true,
+    repeats: true,
+    given: agentsAway,
+    field: () => 'problemsChanged { total rows { code client { id } } }',
+    reported: (_id, caller) => [{ total: seenBy(caller).length, rows: seenBy(caller).toReversed().map((id) => ({ code: 'AGENT_AWAY', client: { id } })) }],
+  },
   auditAdded: {
     least: 'administrator',
     ofAll: true,
@@ -83,7 +94,7 @@ function expectedReports({ least, refused, reported, ofAll }: Expected, caller: 
   if (!isAtLeast(caller, least)) return ['FORBIDDEN'];
   if (!ofAll && target === 'missing') return refused ? [isAdministrator(caller) ? refused.notThere : refused.notTheirs] : [];
   if (!ofAll && !isTheirs(caller, target)) return refused ? [refused.notTheirs] : [];
-  return reported(targets[target]);
+  return reported(targets[target], caller);
 }
 
 /** The next result of a subscription: a value, or the code of an error; undefined = it has ended. */
@@ -94,6 +105,7 @@ async function next(subscription: Subscription): Promise<unknown> {
 
 test.each(Object.entries(expected))('%s', async (_name, rule) => {
   const { api, as } = await openWorld(await apis.start());
+  if (rule.given !== undefined) await api.store.db.$executeRawUnsafe(rule.given);
   for (const id of [1, 2, 3]) {
     api.engine.clients.set(id, {
       connected: true,

@@ -103,6 +103,15 @@ test('visitors, certificates and counted refusals come as plain data, too', asyn
   }
   const { validTo } = new X509Certificate(covering.certificate);
   expect(await Promise.all([0, 1].map((more) => face.hostsWithCertificateUntil(Date.parse(validTo) + more)))).toEqual([[], [1, 2]]);
+  const named = await face.troubles();
+  // The second host's certificate is that of the first; the last has none.
+  expect(named).toEqual({ certificates: [], unhealthyTunnels: [], unhealthyHosts: [] });
+  await api.ok('mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', { input: { ...input, host: 'uncovered.example.com' } });
+  await face.hostCertificates([{ id: 5 }]);
+  expect((await face.troubles()).certificates).toEqual([{ id: 5, clientId: 1, status: 'notCovered' }]);
+  await api.ok('mutation { stopHost(id: 5) { id } }');
+  expect((await face.troubles()).certificates).toEqual([]);
+  expect(await face.retryAcme(1)).toEqual({ kind: 'notFailed' });
   expect(await face.hostCertificates([{ id: 1 }, { id: 9 }])).toEqual([
     expect.objectContaining({ inUse: expect.objectContaining({ validTo: expect.any(Date) }) }),
     undefined,

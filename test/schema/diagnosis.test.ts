@@ -237,7 +237,7 @@ eachDialect('diagnosis', (databases) => {
       outcome: 'STOPPED',
     });
     expect(await found({ status: 'notCovered', problem: '' })).toMatchObject({ reason: 'the certificate does not cover the name', outcome: 'STOPPED' });
-    const acme = { status: 'failed', problem: 'nobody answered', nextAt: Date.parse('2026-03-01') } as const;
+    const acme = { status: 'failed', failures: 2, problem: 'nobody answered', nextAt: Date.parse('2026-03-01') } as const;
     expect(await found({ status: 'missing', problem: '', none: true, acme })).toMatchObject({
       reason: 'there is no usable certificate; nobody answered',
       outcome: 'STOPPED',
@@ -276,6 +276,57 @@ eachDialect('diagnosis', (databases) => {
     const names: Readonly<Record<string, string>> = { globalBlackList: 'globalBlocklist', whiteList: 'allowlist', blackList: 'blocklist' };
     const reported = gates.map(({ explanation }) => /refused here \((.*)\)$/.exec(explanation)?.[1] ?? '').filter((text) => text !== '').join(', ');
     expect(reported.split(', ').toSorted()).toEqual(refusalCauses.map((cause) => `${names[cause] ?? cause} 2`).toSorted());
+  });
+
+  test('targets are dialed before they are stored', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api);
+    const probe = 'mutation ($clientId: ID!, $targets: [String!]!) { probeTargets(clientId: $clientId, targets: $targets) { target reached error } }';
+    api.engine.unreachable.add('10.0.0.1:80');
+    expect(await api.ok(probe, { clientId, targets: ['10.0.0.1:80', '81'] })).toEqual({
+      probeTargets: [{ target: '10.0.0.1:80', reached: false, error: '10.0.0.1:80: connection refused' }, {
+        target: '127.0.0.1:81',
+        reached: true,
+        error: null,
+      }],
+    });
+    expect((await api.run(probe, { clientId, targets: ['22', 'office'] })).errors).toMatchObject([{
+      code: 'INVALID_INPUT',
+      extensions: { field: 'targets.1' },
+    }]);
+    expect((await api.run(probe, { clientId, targets: Array.from({ length: 17 }, () => '22') })).errors).toMatchObject([{
+      extensions: { field: 'targets', most: 16 },
+    }]);
+    expect(await api.code(probe, { clientId, targets: ['22'] }, { kind: 'client', clientId, readOnly: true })).toBe('FORBIDDEN');
+  });
+
+  test('each finding and each fix has a code with parameters, from which the text is made', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api, { maxConnections: 2 });
+    await newHost(api, { clientId, host: 'a.com', targets: ['80'] });
+    api.engine.clients.set(clientId, { ...online, connections: 2, refusals: { connections: 3 } });
+    const { gates } = z.object({ gates: z.array(z.looseObject({ name: z.string() })) }).parse(
+      await api.record(
+        '{ diagnoseHost(host: "a.com", scheme: HTTP) { gates { name findings { code text params { name value } } fix { code text params { name value } } refusals { cause count } explanation remedy } } }',
+      ),
+    );
+    expect(gates.find(({ name }) => name === 'QUOTA')).toEqual({
+      name: 'QUOTA',
+      findings: [{
+        code: 'CONNECTIONS_USED_UP',
+        text: `client ${clientId} has 2 of 2 connections`,
+        params: [{ name: 'clientId', value: String(clientId) }, { name: 'used', value: '2' }, { name: 'limit', value: '2' }],
+      }],
+      fix: {
+        code: 'RAISE_CONNECTIONS',
+        text: `wait for one to end, or raise the limit of client ${clientId}`,
+        params: [{ name: 'clientId', value: String(clientId) }],
+      },
+      refusals: [{ cause: 'CONNECTIONS', count: 3 }],
+      explanation: `client ${clientId} has 2 of 2 connections; since the server started 3 connections were refused here (connections 3)`,
+      remedy: `wait for one to end, or raise the limit of client ${clientId}`,
+    });
+    expect(gates.find(({ name }) => name === 'CERTIFICATE')).toMatchObject({ findings: [{ code: 'HTTP_REQUEST', params: [] }], fix: null, refusals: [] });
   });
 
   test('stored settings of a tunnel that have no effect are reported', async () => {

@@ -4,6 +4,7 @@ import { clientSource, type ClientPageQuery } from '../../src/store/hot/client-p
 import { countQuery } from '../../src/store/hot/counts.ts';
 import { hostSource, type HostPageQuery } from '../../src/store/hot/host-page.ts';
 import { pageQuery } from '../../src/store/hot/page.ts';
+import { problemQuery } from '../../src/store/hot/problem-lists.ts';
 import { tunnelSource, type TunnelPageQuery } from '../../src/store/hot/tunnel-page.ts';
 import { userSource, type UserPageQuery } from '../../src/store/hot/user-page.ts';
 import type { TestStore } from '../support/test-store.ts';
@@ -100,6 +101,18 @@ eachDialect('a page without a search', (databases) => {
 
   test.each(userPages)('of users is read from an index, not sorted: %j', async (query) => {
     expect(await plan(store, pageQuery(store.dialect, userSource(), query))).not.toMatch(/TEMP B-TREE|Sort/);
+  });
+
+  test.each(
+    (['away', 'expired', 'expiring', 'trafficUsedUp', 'trafficNearlyUsedUp', 'tunnelsUsedUp', 'closedTunnels', 'expiringUsers'] as const).flatMap((name) =>
+      [{}, { ownerId: 1 }].flatMap((scope) => [undefined, { offset: 0, limit: 10 }].map((range) => ({ name, scope, range })))
+    ),
+  )('of records with problems is read from an index that has only those: %j', async ({ name, scope, range }) => {
+    const found = await plan(store, problemQuery(store, name, { scope, moment: new Date(), ...range }));
+    expect(found).toMatch(
+      /Client_away|Client_expiry|Client_expired_expiresAt|Client_traffic_used|Client_tunnels_used|Tunnel_closed|User_expired_expiresAt|User_pkey|INTEGER PRIMARY KEY/,
+    );
+    expect(found).not.toMatch(/TEMP B-TREE|Seq Scan/);
   });
 
   test('of the clients of a web user name is read from an index, in its order', async () => {

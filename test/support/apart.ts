@@ -31,6 +31,8 @@ export function apart(engine: EngineFace): EngineFace {
     hostStates: across((ids) => engine.hostStates(ids)),
     hostCertificates: across((questions) => engine.hostCertificates(questions)),
     hostsWithCertificateUntil: across((before) => engine.hostsWithCertificateUntil(before)),
+    troubles: across(() => engine.troubles()),
+    retryAcme: across((hostId) => engine.retryAcme(hostId)),
     traffic: across(() => engine.traffic()),
     connections: across((clientId, range) => engine.connections(clientId, range)),
     closeConnection: across((clientId, id) => engine.closeConnection(clientId, id)),

@@ -119,9 +119,12 @@ async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): 
       bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } },
       hostPorts: { httpPort: 80, httpsPort: 443 },
       allowLocalProxy: settings.allowLocalProxy ?? false,
+      acme: false,
+      startedAt: 0,
       allowPorts: [],
       adminUsername: 'admin',
       publicUrl: '',
+      versionKey: 'key',
       api: { publicUrl: '', basePath: '', ownTls: undefined },
     },
   });

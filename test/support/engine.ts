@@ -20,6 +20,8 @@ import type {
   WantedHost,
   WantedIds,
   WantedTunnel,
+  AcmeRetry,
+  Troubles,
 } from '../../src/engine/face.ts';
 import { visitorKeyOf } from '../../src/rules/vkey.ts';
 
@@ -233,6 +235,20 @@ export class FakeEngine implements EngineFace {
 
   async hostsWithCertificateUntil(before: number): Promise<number[]> {
     return Array.from(this.certificates).filter(([, { inUse }]) => inUse && inUse.validTo.getTime() < before).map(([id]) => id);
+  }
+
+  /** Clients of hosts and tunnels are not known here: a test gives the troubles as they are. */
+  troublesFound: Troubles = { certificates: [], unhealthyTunnels: [], unhealthyHosts: [] };
+
+  async troubles(): Promise<Troubles> {
+    return this.troublesFound;
+  }
+
+  /** What a retry of a host's ACME order does; absent = no order has failed. */
+  readonly acmeRetries = new Map<number, AcmeRetry>();
+
+  async retryAcme(hostId: number): Promise<AcmeRetry> {
+    return this.acmeRetries.get(hostId) ?? { kind: 'notFailed' };
   }
 
   async traffic(): Promise<Traffic> {

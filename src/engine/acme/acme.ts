@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { CertificateFacts } from '../../rules/certificate.ts';
-import type { AcmeState } from '../face.ts';
+import type { AcmeRetry, AcmeState } from '../face.ts';
 import { CertificateAuthority, type AuthorityOptions } from './certificate-authority.ts';
 import { AcmeProblem } from './acme-problem.ts';
 import { AcmeFiles, type AcmeKeeping } from './files.ts';
@@ -14,6 +14,8 @@ const ACME_TIMING = {
   atOnce: 4,
   /** Maximum orders started per hour. */
   perHour: 60,
+  /** Maximum attempts per name and hour that are requested in addition to those after the delay. Authorities allow 5 failures. */
+  retriesPerHour: 3,
   /** Maximum interval between checks of the clock, which may be changed. */
   lookMs: 60_000,
 } as const;
@@ -65,6 +67,8 @@ export class Acme {
   #begun: number[] = [];
   /** The authority's Retry-After: no order starts before. */
   #pausedUntil = 0;
+  /** When attempts were requested within the last hour, by name. Kept when a name is no longer wanted: a host can be stopped and started. */
+  readonly #retries = new Map<string, readonly number[]>();
   #sweptAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #running = false;
@@ -124,12 +128,34 @@ export class Acme {
     const wanted = this.#wanted.get(name);
     if (!wanted) return undefined;
     const { ordering, failures, facts, problem, nextAt } = wanted;
-    return { status: ordering ? 'pending' : failures > 0 ? 'failed' : facts ? 'valid' : 'pending', problem, nextAt: ordering ? null : nextAt ?? null };
+    return {
+      status: ordering ? 'pending' : failures > 0 ? 'failed' : facts ? 'valid' : 'pending',
+      failures,
+      problem,
+      nextAt: ordering ? null : nextAt ?? null,
+    };
   }
 
   /** The key authorization for a token, while an order of the name is in progress. */
   answer(name: string, token: string): string | undefined {
     return this.#wanted.get(name)?.answers.get(token);
+  }
+
+  /** Attempts a failed order now, instead of after its delay. */
+  retry(name: string): AcmeRetry {
+    const wanted = this.#wanted.get(name);
+    if (!wanted || (!wanted.ordering && wanted.failures === 0)) return { kind: 'notFailed' };
+    if (wanted.ordering) return { kind: 'started' };
+    const now = this.#now();
+    for (const [other, times] of this.#retries) if (times.every((at) => at <= now - HOUR_MS)) this.#retries.delete(other);
+    const recent = (this.#retries.get(name) ?? []).filter((at) => at > now - HOUR_MS);
+    const [first = now] = recent;
+    if (recent.length >= this.#timing.retriesPerHour) return { kind: 'later', at: first + HOUR_MS };
+    if (this.#pausedUntil > now) return { kind: 'later', at: this.#pausedUntil };
+    this.#retries.set(name, [...recent, now]);
+    wanted.nextAt = now;
+    this.look();
+    return { kind: 'started' };
   }
 
   /** Starts as many due orders as the limits allow; also called by a timer. */

@@ -3,7 +3,7 @@ import { type HostRequest, type HostRule, HostTable } from '../../rules/host-rou
 import { OwnNames } from '../../rules/own-names.ts';
 import type { HealthMessage } from '../../wire/health.ts';
 import { START_CREDIT } from '../../wire/stream.ts';
-import type { CertificateState, HostState, WantedHost } from '../face.ts';
+import type { AcmeRetry, CertificateState, HostState, WantedHost } from '../face.ts';
 import { afterMessage, healthyTargets, type ReportedHealth, sameHealthy } from '../health/reported-health.ts';
 import { Meter, NO_BYTES, type StoredBytes, type Ticker } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
@@ -238,9 +238,25 @@ export class Hosts {
     return certificate && this.#certificates.state(certificate, name ?? entry.host);
   }
 
+  /** @see EngineFace.retryAcme */
+  retryAcme(id: number): AcmeRetry {
+    const entry = this.#entries.get(id);
+    const certificate = entry && (entry.certificate ?? this.#certificateNamed(entry.host));
+    return certificate ? this.#certificates.retryAcme(certificate) : { kind: 'notFailed' };
+  }
+
   /** @see EngineFace.hostsWithCertificateUntil */
   async withCertificateUntil(before: number): Promise<number[]> {
     const ids: number[] = [];
+    for await (const { entry, certificate } of this.certificates()) {
+      const until = certificate.status.facts?.validTo.getTime();
+      if (until !== undefined && until < before) ids.push(entry.id);
+    }
+    return ids;
+  }
+
+  /** The hosts with a certificate, as of the last check of its files. Lets the event loop go on in between. */
+  async *certificates(): AsyncGenerator<{ readonly entry: HostEntry; readonly certificate: Certificate }> {
     // Many hosts may share a name, and each lookup of a name visits all of them.
     const byName = new Map<string, Certificate | undefined>();
     let looked = 0;
@@ -251,10 +267,8 @@ export class Hosts {
       const certificate = entry.certificate ?? byName.get(entry.host);
       // Waits for the first check of a new certificate.
       if (certificate && !certificate.status.facts && certificate.status.problem === '') await certificate.look();
-      const until = certificate?.status.facts?.validTo.getTime();
-      if (until !== undefined && until < before) ids.push(entry.id);
+      if (certificate) yield { entry, certificate };
     }
-    return ids;
   }
 
   /** The certificate for a name; a rule for another path of the name may have it. */

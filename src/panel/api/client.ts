@@ -9,11 +9,15 @@ import { reportLoggedOut } from './session.ts';
 const embedded = [
   'AcmeState',
   'AuditPage',
+  'BulkResult',
+  'CertificateCheck',
   'ClientCounts',
   'ClientPage',
   'ClientRuntime',
   'Counts',
   'CreatedApiToken',
+  'DiagnosisFinding',
+  'DiagnosisFix',
   'DiagnosisGate',
   'GlobalSettings',
   'Health',
@@ -25,10 +29,13 @@ const embedded = [
   'HostRuntime',
   'Lockout',
   'PlatformCertificate',
+  'ProblemPage',
   'Refusal',
+  'SearchResult',
   'Server',
   'TargetHealth',
   'TargetProbe',
+  'TextParameter',
   'TrafficSample',
   'TrafficTick',
   'TunnelCounts',
@@ -42,12 +49,13 @@ const embedded = [
   'Viewer',
   'VisitorConnectionPage',
   'WallPage',
+  'WallProblemPage',
 ];
 
 /** The fields of `Query` that a created or deleted record changes. */
-const lists = ['clients', 'tunnels', 'hosts', 'users', 'apiTokens', 'lockouts', 'sessions', 'server', 'client', 'tunnel', 'host', 'user'];
+const lists = ['problems', 'search', 'clients', 'tunnels', 'hosts', 'users', 'apiTokens', 'lockouts', 'sessions', 'server', 'client', 'tunnel', 'host', 'user'];
 /** The mutations that create or delete records, or change several. */
-const listChanges = ['Client', 'Tunnel', 'Host', 'User'].flatMap((type) => [`create${type}`, `delete${type}`]);
+const listChanges = ['Client', 'Tunnel', 'Host', 'User'].flatMap((type) => [`create${type}`, `delete${type}`, `change${type}s`]);
 
 const cache = cacheExchange({
   keys: Object.fromEntries(embedded.map((type) => [type, () => null])),

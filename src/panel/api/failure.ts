@@ -44,7 +44,8 @@ export function failureOf(error: CombinedError, t: Messages): FailureText {
   return { text, code: isCode(code, t) ? code : undefined, fields };
 }
 
-function textOf({ code, message = '', reason }: z.infer<typeof Problem>, t: Messages): string {
+/** The text of a problem. */
+export function textOf({ code, message = '', reason }: z.infer<typeof Problem>, t: Messages): string {
   const known = isCode(code, t) ? t.errors.codes[code] : undefined;
   const text = known ?? (code === 'INVALID_INPUT' ? reason : undefined) ?? message;
   return text.charAt(0).toUpperCase() + text.slice(1);

@@ -21,9 +21,6 @@ const dashboardQuery = graphql(`
     ...DashboardAgents
   }
 `);
-const changes = graphql(`
-  subscription DashboardClients { clientChanged { id client { id ...ClientState } } }
-`);
 const serverTraffic = graphql(`
   subscription ServerTraffic { serverTrafficEverySecond { at rate connections inletBytes exportBytes } }
 `);
@@ -69,7 +66,6 @@ export default function Dashboard() {
     refetch();
     refetchCounts();
   });
-  useEvents(changes, {}, refetchSoon);
 
   const { counts } = server;
   if (counts.clients.total === 0 && !readOnly && kept('welcome') === undefined) return <Redirect to='/welcome' replace />;
@@ -96,7 +92,7 @@ export default function Dashboard() {
       </PageHead>
       <Failure error={error} onRetry={refetch} />
       <div className='dash'>
-        <Attention />
+        <Attention onChange={refetchSoon} />
         <section className='card' aria-labelledby='h-traffic'>
           <div className='card-head'>
             <h2 id='h-traffic'>{t.traffic.title}</h2>

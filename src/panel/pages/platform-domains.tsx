@@ -20,12 +20,14 @@ import { useViewer } from '../shell/viewer.tsx';
 
 const domainsQuery = graphql(`
   query PlatformDomains {
+    globalSettings { version }
     platformDomains { id wildcard certificateConfigured certificatePath privateKeyPath referenceCount certificate { status daysRemaining } }
   }
 `);
 const save = graphql(`
-  mutation SavePlatformDomains($domains: [PlatformDomainInput!]!) {
-    updateGlobalSettings(input: { platformDomains: $domains }) {
+  mutation SavePlatformDomains($version: String, $domains: [PlatformDomainInput!]!) {
+    updateGlobalSettings(expectedVersion: $version, input: { platformDomains: $domains }) {
+      version
       platformDomains { id wildcard certificateConfigured certificatePath privateKeyPath referenceCount certificate { status daysRemaining } }
     }
   }
@@ -57,11 +59,12 @@ export default function PlatformDomainsPage() {
   const [failure, setFailure] = useState<string>();
   const texts = t.server.domains;
   const rows = data?.platformDomains;
+  const version = data?.globalSettings?.version ?? null;
 
   async function remove(domain: Domain): Promise<void> {
     if (!await ask({ title: texts.removeTitle(domain.wildcard), body: <p>{texts.removeText}</p>, action: texts.remove })) return;
     const kept = (rows ?? []).filter(({ id }) => id !== domain.id).map(inputOf);
-    const { error: refusal } = await run(save, { domains: kept });
+    const { error: refusal } = await run(save, { version, domains: kept });
     setFailure(refusal && failureOf(refusal, t).text);
     if (refusal === undefined) toast(texts.saved);
     refetch();
@@ -125,6 +128,7 @@ export default function PlatformDomainsPage() {
         <DomainForm
           key={edited?.id ?? `new-${rows.length}`}
           domain={edited}
+          version={version}
           others={rows.filter(({ id }) => id !== edited?.id)}
           onDone={() => {
             setEdited(undefined);
@@ -136,7 +140,13 @@ export default function PlatformDomainsPage() {
   );
 }
 
-function DomainForm({ domain, others, onDone }: { readonly domain: Domain | undefined; readonly others: readonly Domain[]; readonly onDone: () => void }) {
+/** @param version of the settings that `others` are of: all domains are saved together */
+function DomainForm({ domain, version, others, onDone }: {
+  readonly domain: Domain | undefined;
+  readonly version: string | null;
+  readonly others: readonly Domain[];
+  readonly onDone: () => void;
+}) {
   const { t } = useLanguage();
   const run = useRun();
   const toast = useToast();
@@ -152,7 +162,7 @@ function DomainForm({ domain, others, onDone }: { readonly domain: Domain | unde
         certificatePath: textOrNull(certificatePath),
         privateKeyPath: textOrNull(privateKeyPath),
       };
-      const { data, error } = await run(save, { domains: [...others.map(inputOf), own] });
+      const { data, error } = await run(save, { version, domains: [...others.map(inputOf), own] });
       return { data: data?.updateGlobalSettings, error };
     },
     onSaved: () => {

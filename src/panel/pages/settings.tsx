@@ -12,17 +12,19 @@ import { useToast } from '../parts/toast.tsx';
 import { useViewer } from '../shell/viewer.tsx';
 
 const settingsQuery = graphql(`
-  query Settings { globalSettings { serverUrl blocklist } }
+  query Settings { globalSettings { version serverUrl blocklist } }
 `);
 const update = graphql(`
-  mutation UpdateSettings($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(input: $input) { serverUrl blocklist } }
+  mutation UpdateSettings($version: String, $input: UpdateGlobalSettingsInput!) {
+    updateGlobalSettings(expectedVersion: $version, input: $input) { version serverUrl blocklist }
+  }
 `);
 
 type Values = NonNullable<SettingsQuery['globalSettings']>;
 
 /** `/settings`: the global settings, for administrators. */
 export default function SettingsPage() {
-  const { t } = useLanguage();
+  const { t, f } = useLanguage();
   const { server } = useViewer();
   const { data, error, refetch } = useData(settingsQuery, {});
   const texts = t.server.settings;
@@ -39,6 +41,8 @@ export default function SettingsPage() {
         <dl className='card-body kv'>
           <dt>{texts.version}</dt>
           <dd>{server.version}</dd>
+          <dt>{texts.startedAt}</dt>
+          <dd>{f.moment(server.startedAt)}</dd>
           <dt>{texts.publicAddress}</dt>
           <dd className='mono'>{server.publicAddress ?? t.words.unknown}</dd>
           <dt>{texts.bridge}</dt>
@@ -64,9 +68,10 @@ function SettingsForm({ settings }: { readonly settings: Values }) {
   const { labels, hints, title } = t.server.settings;
   const form = useForm({
     initial: valuesOf(settings),
-    save: async ({ serverUrl, blocklist }) => {
-      const { data, error } = await run(update, { input: { serverUrl: textOrNull(serverUrl), blocklist: linesOf(blocklist) } });
-      return { data: data?.updateGlobalSettings, error };
+    version: settings.version,
+    save: async ({ serverUrl, blocklist }, version) => {
+      const { data, error } = await run(update, { version: version ?? null, input: { serverUrl: textOrNull(serverUrl), blocklist: linesOf(blocklist) } });
+      return { data: data?.updateGlobalSettings, version: data?.updateGlobalSettings.version, error };
     },
     onSaved: () => {
       toast(t.form.saved);
@@ -74,7 +79,8 @@ function SettingsForm({ settings }: { readonly settings: Values }) {
     },
     reread: async () => {
       const { data } = await ask(settingsQuery, {});
-      return data?.globalSettings ? valuesOf(data.globalSettings) : undefined;
+      const now = data?.globalSettings;
+      return now ? { version: now.version, values: valuesOf(now) } : undefined;
     },
   });
   if (readOnly) {

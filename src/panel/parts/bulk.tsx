@@ -1,40 +1,41 @@
 import type { ReactNode } from 'react';
 import type { CombinedError } from 'urql';
-import { failureOf } from '../api/failure.ts';
+import { failureOf, textOf } from '../api/failure.ts';
+import type { ErrorCode } from '../generated/graphql.ts';
 import type { Messages } from '../language/en/index.ts';
 import { useLanguage } from '../language/language.tsx';
 import type { SelectedRows } from './selection.ts';
 
-/** The server runs eight operations of a caller at a time; some are left for the page. */
-const parallel = 4;
+/** The most records that the server changes in one request. */
+const atOnce = 200;
 
-/** The outcome of running a mutation for several records. */
-export interface BulkOutcome {
-  readonly done: readonly string[];
-  /** The ids that failed, by the reason. */
-  readonly failed: ReadonlyMap<string, readonly string[]>;
+/** The outcome of a change of several records. */
+interface BulkOutcome {
+  readonly done: number;
+  /** How many failed, by the reason. */
+  readonly failed: ReadonlyMap<string, number>;
 }
 
-/** Runs a mutation for each id, a few at a time. */
-export async function runForAll(
-  ids: readonly string[],
-  run: (id: string) => Promise<{ readonly error?: CombinedError }>,
-  t: Messages,
-): Promise<BulkOutcome> {
-  const waiting = [...ids];
-  const done: string[] = [];
-  const failed = new Map<string, string[]>();
-  const work = async (): Promise<void> => {
-    for (let id = waiting.shift(); id !== undefined; id = waiting.shift()) {
-      const { error } = await run(id);
-      if (error === undefined) done.push(id);
-      else {
-        const { text } = failureOf(error, t);
-        failed.set(text, [...failed.get(text) ?? [], id]);
-      }
+/** What the server says of each record. */
+export interface BulkAnswer {
+  readonly results?: ReadonlyArray<{ readonly code?: ErrorCode | null | undefined; readonly message?: string | null | undefined }> | undefined;
+  readonly error?: CombinedError | undefined;
+}
+
+/** Changes records, as many in one request as the server takes. */
+export async function changeAll(ids: readonly string[], change: (ids: string[]) => Promise<BulkAnswer>, t: Messages): Promise<BulkOutcome> {
+  let done = 0;
+  const failed = new Map<string, number>();
+  const fail = (reason: string, count: number): void => void failed.set(reason, (failed.get(reason) ?? 0) + count);
+  for (let start = 0; start < ids.length; start += atOnce) {
+    const part = ids.slice(start, start + atOnce);
+    const { results, error } = await change(part);
+    if (error !== undefined) fail(failureOf(error, t).text, part.length);
+    for (const { code, message } of results ?? []) {
+      if (code === null || code === undefined) done++;
+      else fail(textOf({ code, message: message ?? '' }, t), 1);
     }
-  };
-  await Promise.all(Array.from({ length: parallel }, work));
+  }
   return { done, failed };
 }
 

@@ -15,8 +15,8 @@ export interface Form<Name extends string> {
   readonly problems: Readonly<Partial<Record<Name, string>>>;
   /** What is wrong with the whole form. */
   readonly failure: string | undefined;
-  /** The fields that somebody else changed meanwhile. */
-  readonly conflict: readonly Name[];
+  /** The fields that somebody else changed meanwhile, empty if none of them is shown; undefined = nobody changed the record. */
+  readonly conflict: readonly Name[] | undefined;
   readonly isSaving: boolean;
   readonly set: (name: Name, value: string) => void;
   readonly submit: (event?: FormEvent) => Promise<void>;
@@ -25,26 +25,46 @@ export interface Form<Name extends string> {
   readonly reset: () => void;
 }
 
+/** The values of a record, and the version that has them. */
+interface Version<Name extends string> {
+  readonly version: string;
+  readonly values: Readonly<Record<Name, string>>;
+}
+
+/** The outcome of a save. */
+interface Saved<Result> {
+  readonly data?: Result | null | undefined;
+  /** Of the record after the save. */
+  readonly version?: string | undefined;
+  readonly error?: CombinedError | undefined;
+}
+
 interface FormOptions<Name extends string, Result> {
   readonly initial: Readonly<Record<Name, string>>;
   /** Checks values before they are sent. */
   readonly validate?: (values: Readonly<Record<Name, string>>) => Partial<Record<Name, string>>;
-  readonly save: (values: Readonly<Record<Name, string>>) => Promise<{ readonly data?: Result | null; readonly error?: CombinedError }>;
+  /** Sends the values. @param version of the record that they are based on */
+  readonly save: (values: Readonly<Record<Name, string>>, version: string | undefined) => Promise<Saved<Result>>;
   readonly onSaved: (result: Result) => void;
-  /** The record's values on the server now; undefined = a new record, or unknown. */
-  readonly reread?: () => Promise<Readonly<Record<Name, string>> | undefined>;
+  /** The version of the record with the initial values; absent = a new record. */
+  readonly version?: string | undefined;
+  /** The record on the server now; undefined = it was deleted, or is unknown. */
+  readonly reread?: () => Promise<Version<Name> | undefined>;
 }
 
 /**
  * A form that sends its values to the server and shows each problem at its field. It keeps what was typed if the request fails or the session ends,
  * and asks before it overwrites somebody else's change.
  */
-export function useForm<Name extends string, Result>({ initial, validate, save, onSaved, reread }: FormOptions<Name, Result>): Form<Name> {
+export function useForm<Name extends string, Result>(
+  { initial, validate, save, onSaved, version: initialVersion, reread }: FormOptions<Name, Result>,
+): Form<Name> {
   const { t } = useLanguage();
   const [start, setStart] = useState(initial);
   const [values, setValues] = useState(initial);
   const [problems, setProblems] = useState<Partial<Record<Name, string>>>({});
   const [failure, setFailure] = useState<string>();
+  const [version, setVersion] = useState(initialVersion);
   const [theirs, setTheirs] = useState<Readonly<Record<Name, string>>>();
   const [isSaving, setSaving] = useState(false);
   const isDirty = changes(start, values).length > 0;
@@ -58,12 +78,15 @@ export function useForm<Name extends string, Result>({ initial, validate, save, 
     setProblems(wrong);
     setFailure(undefined);
     if (Object.keys(wrong).length > 0) return;
-    const now = await reread?.();
-    if (now !== undefined && changes(theirs ?? start, now).length > 0) return setTheirs(now);
-    const { data, error } = await save(values);
+    const { data, version: saved, error } = await save(values, version);
     if (error !== undefined) {
       if (statusOf(error) === 401) return; // the dialog asks for a login
-      const { text, fields } = failureOf(error, t);
+      const { text, fields, code } = failureOf(error, t);
+      const now = code === 'CONFLICT' ? await reread?.() : undefined;
+      if (now !== undefined) {
+        setVersion(now.version);
+        return setTheirs(now.values);
+      }
       const named = fields.flatMap(({ field, text: problem }) => {
         // Such as targets.0, or platformDomains.2.wildcard.
         const parts = (field ?? '').split('.');
@@ -80,6 +103,8 @@ export function useForm<Name extends string, Result>({ initial, validate, save, 
     if (data === undefined || data === null) return;
     unsaved.set(false);
     setStart(values);
+    setTheirs(undefined);
+    setVersion(saved);
     onSaved(data);
   }
 
@@ -87,7 +112,7 @@ export function useForm<Name extends string, Result>({ initial, validate, save, 
     values,
     problems,
     failure,
-    conflict: theirs === undefined ? [] : changes(start, theirs),
+    conflict: theirs && changes(start, theirs),
     isSaving,
     set(name, value) {
       setValues((before) => ({ ...before, [name]: value }));
@@ -133,7 +158,7 @@ export function FormFrame<Name extends string>({ form, labels, action, children,
   const { t } = useLanguage();
   const summary = useRef<HTMLDivElement>(null);
   const names = Object.keys(form.problems).filter((name): name is Name => name in labels);
-  const isWrong = names.length > 0 || form.failure !== undefined || form.conflict.length > 0;
+  const isWrong = names.length > 0 || form.failure !== undefined || form.conflict !== undefined;
   useEffect(() => {
     if (isWrong && !form.isSaving) summary.current?.focus();
   }, [isWrong, form.isSaving, form.problems, form.failure]);
@@ -148,7 +173,7 @@ export function FormFrame<Name extends string>({ form, labels, action, children,
     >
       {isWrong && (
         <div ref={summary} tabIndex={-1}>
-          {form.conflict.length > 0
+          {form.conflict !== undefined
             ? (
               <Banner
                 tone='warn'
@@ -161,7 +186,7 @@ export function FormFrame<Name extends string>({ form, labels, action, children,
                   </>
                 }
               >
-                {t.form.conflictText(form.conflict.map((name) => labels[name]).join(', '))}
+                {form.conflict.length === 0 ? t.form.conflictHidden : t.form.conflictText(form.conflict.map((name) => labels[name]).join(', '))}
               </Banner>
             )
             : (

@@ -1,6 +1,6 @@
 import type { CombinedError } from 'urql';
 import { useLanguage } from '../language/language.tsx';
-import { runForAll } from './bulk.tsx';
+import { type BulkAnswer, changeAll } from './bulk.tsx';
 import { type Question, useConfirm } from './confirm.tsx';
 import type { MenuEntry } from './menu.tsx';
 import { useToast } from './toast.tsx';
@@ -21,9 +21,9 @@ export interface RecordActions<Row> {
   ) => Readonly<Record<'startOrStop' | 'resetTraffic' | 'remove', MenuEntry>>;
 }
 
-/** The actions on clients, tunnels or hosts. @param questions what is asked before records are stopped or deleted */
-export function useRecordActions<Row extends { readonly id: string; readonly enabled: boolean }>({ mutations, resetTraffic, texts, questions }: {
-  readonly mutations: Readonly<Record<Kind, Run>>;
+/** The actions on clients, tunnels or hosts. @param change changes several records in one request @param questions what is asked before records are stopped or deleted */
+export function useRecordActions<Row extends { readonly id: string; readonly enabled: boolean }>({ change, resetTraffic, texts, questions }: {
+  readonly change: (ids: string[], kind: Kind) => Promise<BulkAnswer>;
   readonly resetTraffic: Run;
   readonly texts: { readonly done: Readonly<Record<Kind, (count: number) => string>>; readonly notDone: (count: number, reason: string) => string };
   readonly questions: Readonly<Record<'stop' | 'delete', (rows: readonly Row[]) => Question>>;
@@ -33,9 +33,9 @@ export function useRecordActions<Row extends { readonly id: string; readonly ena
   const toast = useToast();
 
   async function forAll(rows: readonly Row[], kind: Kind): Promise<boolean> {
-    const { done, failed } = await runForAll(rows.map(({ id }) => id), mutations[kind], t);
-    toast([texts.done[kind](done.length), ...[...failed].map(([reason, ids]) => texts.notDone(ids.length, reason))].join('; '));
-    return done.length > 0;
+    const { done, failed } = await changeAll(rows.map(({ id }) => id), (ids) => change(ids, kind), t);
+    toast([texts.done[kind](done), ...[...failed].map(([reason, count]) => texts.notDone(count, reason))].join('; '));
+    return done > 0;
   }
   async function reset(id: string): Promise<void> {
     const { error } = await resetTraffic(id);

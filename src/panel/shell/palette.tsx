@@ -12,10 +12,12 @@ import { useViewer } from './viewer.tsx';
 
 const paletteQuery = graphql(`
   query Palette($search: String!, $withUsers: Boolean!) {
-    clients(search: $search, limit: 5) { rows { id remark runtime { connected address } } }
-    tunnels(search: $search, limit: 5) { rows { id remark port mode client { id remark } } }
-    hosts(search: $search, limit: 5) { rows { id host location client { id remark } } }
-    users(search: $search, limit: 5) @include(if: $withUsers) { rows { id username } }
+    search(text: $search) {
+      clients { id remark runtime { connected address } }
+      tunnels { id remark port mode client { id remark } }
+      hosts { id host location client { id remark } }
+      users @include(if: $withUsers) { id username }
+    }
   }
 `);
 
@@ -140,13 +142,13 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-function groupsOf({ clients, tunnels, hosts, users }: PaletteQuery, { t }: Language): readonly Group[] {
+function groupsOf({ search: { clients, tunnels, hosts, users } }: PaletteQuery, { t }: Language): readonly Group[] {
   const nameOf = ({ id, remark }: { readonly id: string; readonly remark: string }): string => remark || t.clients.nameless(id);
   return [
     {
       title: t.shell.nav.clients,
       // Those that are away need attention first.
-      hits: clients.rows.toSorted((one, other) => Number(one.runtime.connected) - Number(other.runtime.connected)).map((client) => ({
+      hits: clients.toSorted((one, other) => Number(one.runtime.connected) - Number(other.runtime.connected)).map((client) => ({
         key: `client-${client.id}`,
         icon: 'client' as const,
         text: nameOf(client),
@@ -156,7 +158,7 @@ function groupsOf({ clients, tunnels, hosts, users }: PaletteQuery, { t }: Langu
     },
     {
       title: t.shell.nav.tunnels,
-      hits: tunnels.rows.map(({ id, remark, port, mode, client }) => ({
+      hits: tunnels.map(({ id, remark, port, mode, client }) => ({
         key: `tunnel-${id}`,
         icon: 'tunnel' as const,
         text: `${remark || t.tunnels.nameless(id)}${port ? ` :${port}` : ''}`,
@@ -166,7 +168,7 @@ function groupsOf({ clients, tunnels, hosts, users }: PaletteQuery, { t }: Langu
     },
     {
       title: t.shell.nav.hosts,
-      hits: hosts.rows.map(({ id, host, location: path, client }) => ({
+      hits: hosts.map(({ id, host, location: path, client }) => ({
         key: `host-${id}`,
         icon: 'host' as const,
         text: host + path,
@@ -176,14 +178,14 @@ function groupsOf({ clients, tunnels, hosts, users }: PaletteQuery, { t }: Langu
     },
     {
       title: t.shell.palette.users,
-      hits: (users?.rows ?? []).map(({ id, username }) => ({ key: `user-${id}`, icon: 'users' as const, text: username, more: '', href: `/users/${id}` })),
+      hits: (users ?? []).map(({ id, username }) => ({ key: `user-${id}`, icon: 'users' as const, text: username, more: '', href: `/users/${id}` })),
     },
   ];
 }
 
 function actionsOf(text: string, data: PaletteQuery | undefined, { t }: Language, readOnly: boolean): readonly Hit[] {
   const url = text.includes('.') ? requestOf(text) : undefined;
-  const first = data?.clients.rows[0];
+  const first = data?.search.clients[0];
   const name = first && (first.remark || t.clients.nameless(first.id));
   return [
     ...(url

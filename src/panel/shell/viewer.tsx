@@ -11,7 +11,7 @@ const viewerQuery = graphql(`
   query Viewer {
     viewer { role readOnly secrets user { id username } client { id remark } }
     server {
-      version publicAddress hostHttpPort hostHttpsPort bridgeTlsPort bridgeTlsFingerprint
+      version startedAt allowLocalProxy acme publicAddress hostHttpPort hostHttpsPort bridgeTlsPort bridgeTlsFingerprint
       counts { clients { total connected neverSeen disabled expired } tunnels { total running } hosts { total serving disabled } users { total } }
     }
   }

@@ -14,6 +14,10 @@ const AuditFilter = builder.inputType('AuditEntryFilter', {
     callerKind: t.field({ type: CallerKind, extensions: { indexed: true }, description: 'Only changes by callers of this kind.' }),
     callerId: t.id({ extensions: { indexed: true }, description: 'Only changes by the user or client with this id.' }),
     from: t.field({ type: 'DateTime', extensions: { indexed: true }, description: 'Only changes at or after this time.' }),
+    beforeId: t.id({
+      extensions: { indexed: true },
+      description: 'Only entries that are older than the one with this id. Pages of a growing log do not shift if each begins with the id of the last entry.',
+    }),
     to: t.field({ type: 'DateTime', extensions: { indexed: true }, description: 'Only changes before this time.' }),
   }),
 });
@@ -38,6 +42,7 @@ builder.queryFields((t) => ({
         callerId: idOf('filter.callerId', filter?.callerId) ?? undefined,
         from: filter?.from ?? undefined,
         to: filter?.to ?? undefined,
+        beforeId: idOf('filter.beforeId', filter?.beforeId) ?? undefined,
         ...pageRange(range),
       }),
   }),

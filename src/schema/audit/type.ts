@@ -16,6 +16,15 @@ export const AuditEntry = builder.prismaObject('AuditEntry', {
       nullable: true,
       description: 'The id of the user (USER) or client (CLIENT) that made the change; null for other kinds of callers.',
     }),
+    callerName: t.string({
+      nullable: true,
+      description: 'The current name of the user (USER) or note of the client (CLIENT) that made the change; null = none, or it was deleted.',
+      resolve: async ({ callerKind, callerId }, _args, { loaders }) => {
+        if (callerId === null) return null;
+        if (callerKind === 'user') return (await loaders.users.load(callerId))?.username ?? null;
+        return callerKind === 'client' ? textOrNull((await loaders.clients.load(callerId))?.remark ?? '') : null;
+      },
+    }),
     method: t.field({
       type: CallerMethod,
       nullable: true,

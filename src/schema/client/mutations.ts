@@ -1,8 +1,12 @@
 import { builder } from '../builder.ts';
+import type { Context } from '../context.ts';
 import { resetClientTraffic } from '../traffic/write.ts';
 import { withoutNulls } from '../values/empty.ts';
 import { idOf } from '../values/ids.ts';
 import { Problems } from '../values/problems.ts';
+import { enumOf } from '../values/enum.ts';
+import { expectedVersion } from '../values/version.ts';
+import { bulkIds, bulkResults, changeEach } from '../writes/bulk.ts';
 import { CreateClientInput, UpdateClientInput, clientValues } from './input.ts';
 import { Client } from './type.ts';
 import { allowVisitor } from './ip-white-password.ts';
@@ -10,6 +14,19 @@ import { createClient, deleteClient, setClientEnabled, updateClient } from './wr
 import { VisitorAnswer } from './enums.ts';
 
 const id = { required: true, description: "The client's id." } as const;
+
+/** Changes of several clients. */
+const changes = {
+  enable: (context: Context, id: number) => setClientEnabled(context, id, true),
+  disable: (context: Context, id: number) => setClientEnabled(context, id, false),
+  delete: deleteClient,
+} as const;
+
+const ClientChange = enumOf<keyof typeof changes>('ClientChange', 'A change of several clients.', {
+  enable: 'Enables them.',
+  disable: 'Disables them: their agents are disconnected and refused.',
+  delete: 'Deletes them, with their tunnels and hosts.',
+});
 
 builder.mutationFields((t) => ({
   createClient: t.field({
@@ -26,10 +43,14 @@ builder.mutationFields((t) => ({
     type: Client,
     authScopes: { clientLogin: true },
     description: 'Changes a client.',
-    args: { id: t.arg.id(id), input: t.arg({ type: UpdateClientInput, required: true, description: 'The fields to change.' }) },
+    args: {
+      id: t.arg.id(id),
+      expectedVersion: t.arg.string(expectedVersion),
+      input: t.arg({ type: UpdateClientInput, required: true, description: 'The fields to change.' }),
+    },
     resolve: (_root, args, context) => {
       const problems = new Problems();
-      return updateClient(context, problems, idOf('id', args.id), clientValues(problems, args.input));
+      return updateClient(context, problems, idOf('id', args.id), clientValues(problems, args.input), { expected: args.expectedVersion });
     },
   }),
   setClientEnabled: t.field({
@@ -52,6 +73,13 @@ builder.mutationFields((t) => ({
     description: 'Deletes a client with its tunnels and hosts, and disconnects its agent. Returns the id.',
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => deleteClient(context, idOf('id', args.id)),
+  }),
+  changeClients: t.field({
+    ...bulkResults,
+    authScopes: { user: true },
+    description: 'Enables, disables or deletes several clients, as `setClientEnabled` and `deleteClient` do. One that fails does not affect the others.',
+    args: { ids: t.arg.idList(bulkIds), change: t.arg({ type: ClientChange, required: true, description: 'The change.' }) },
+    resolve: (_root, { ids, change }, context) => changeEach(context, ids, (id) => changes[change](context, id)),
   }),
   allowVisitor: t.field({
     type: VisitorAnswer,

@@ -5,7 +5,8 @@ import { nullWithoutSecrets, secretOf, seesSecrets } from '../access/secret-fiel
 import { builder } from '../builder.ts';
 import type { ShownFields } from '../values/columns.ts';
 import { ipListOf } from '../values/ip-lists.ts';
-import type { columnsOfClient } from './columns.ts';
+import { columnsOfClient } from './columns.ts';
+import { versionField, versionOf } from '../values/version.ts';
 import type { Context } from '../context.ts';
 import { User } from '../user/type.ts';
 import { ClientRuntime, clientRuntime } from './runtime.ts';
@@ -17,6 +18,7 @@ export const Client = builder.prismaObject('Client', {
   fields: (t) =>
     ({
       id: t.exposeID('id', { description: 'The id of the client.' }),
+      version: t.string({ description: versionField, resolve: (row, _args, context) => versionOf(context, columnsOfClient, row) }),
       verifyKey: t.string({
         nullable: true,
         description: `The key that the agent authenticates with. ${nullWithoutSecrets}`,

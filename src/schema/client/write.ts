@@ -5,6 +5,8 @@ import { AditError } from '../errors.ts';
 import { revokeEnrolmentsOf } from '../enrolment/write.ts';
 import { checkMovedRoutes } from '../host/route-rules.ts';
 import type { Problems } from '../values/problems.ts';
+import { type Basis, checkVersion, versionOf } from '../values/version.ts';
+import { columnsOfClient } from './columns.ts';
 import { clientColumns, type ClientValues } from './input.ts';
 import { checkClientRoom, checkTunnelRoom } from './quota-rules.ts';
 import { nextWebLogin, noWebLogin, checkExpiry, hasExpired, hasOtherCredentials, ownerById, ownSettings, uniqueVkey } from './rules.ts';
@@ -32,13 +34,14 @@ export async function createClient(context: Context, problems: Problems, given: 
 }
 
 /** /client/edit/ (contract 2.2, D11, D23). */
-export async function updateClient(context: Context, problems: Problems, id: number, given: ClientValues) {
+export async function updateClient(context: Context, problems: Problems, id: number, given: ClientValues, { expected }: Basis = {}) {
   const input = context.caller.kind === 'admin' ? given : ownSettings(given);
   const columns = clientColumns(problems, context.caller, input);
   const webLogin = await nextWebLogin(problems, input);
   return problems.during(() =>
     context.write(async (tx, changed) => {
       const before = await usableClient(context, tx, id);
+      checkVersion('client', versionOf(context, columnsOfClient, before), expected);
       const owner = input.ownerId === undefined ? before.user : await problems.later(() => ownerById(tx, input.ownerId ?? null)) ?? null;
       const moved = (owner?.id ?? null) !== before.userId;
       // An edit of another field must not fail because the owner's expiry has changed since.

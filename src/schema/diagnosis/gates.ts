@@ -7,81 +7,82 @@ import type { Client } from '../../store/generated/sqlite/client.ts';
 import type { ClientWithOwner } from '../writes/changes.ts';
 import { clientRuntime } from '../client/runtime.ts';
 import type { Context } from '../context.ts';
+import { found, type Finding, findingText, fix, type Fix } from './findings.ts';
 
 /** The gates of a connection, in order. */
 export const gateNames = ['ROUTE', 'CERTIFICATE', 'ENABLED', 'OWNER', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'] as const;
 
+type GateName = typeof gateNames[number];
+
 /** One check on the path of a connection, with its outcome. */
 export interface Gate {
-  readonly name: typeof gateNames[number];
+  readonly name: GateName;
   /** UNKNOWN = the arguments are not sufficient to decide. */
   readonly outcome: 'PASSED' | 'STOPPED' | 'UNKNOWN';
-  /** The finding, for people. */
-  readonly explanation: string;
-  /** The remedy; "" = none is needed. */
-  readonly remedy: string;
+  /** At least one; the first determines the outcome. */
+  readonly findings: readonly Finding[];
+  /** null = there is nothing to fix. */
+  readonly fix: Fix | null;
+  /** The connections that were refused here, by cause. */
+  readonly refusals: Refusals;
 }
 
 /** A gate that the connection passes. */
-export function passed(name: Gate['name'], explanation: string): Gate {
-  return { name, outcome: 'PASSED', explanation, remedy: '' };
+export function passed(name: GateName, ...all: readonly Finding[]): Gate {
+  return { name, outcome: 'PASSED', findings: all, fix: null, refusals: {} };
 }
 
 /** A gate that stops the connection. */
-export function stopped(name: Gate['name'], explanation: string, remedy: string): Gate {
-  return { name, outcome: 'STOPPED', explanation, remedy };
+export function stopped(name: GateName, finding: Finding, way: Fix): Gate {
+  return { name, outcome: 'STOPPED', findings: [finding], fix: way, refusals: {} };
 }
 
 /** A gate whose outcome is unknown. */
-export function unknown(name: Gate['name'], explanation: string, remedy = ''): Gate {
-  return { name, outcome: 'UNKNOWN', explanation, remedy };
+export function unknown(name: GateName, finding: Finding, way: Fix | null = null): Gate {
+  return { name, outcome: 'UNKNOWN', findings: [finding], fix: way, refusals: {} };
 }
 
-/** Whether the rule or tunnel and its client are enabled. @param thing "host" or "tunnel" */
-export function enabledGate(thing: string, enabled: boolean, client: Client): Gate {
-  if (!enabled) return stopped('ENABLED', `the ${thing} is stopped`, `start the ${thing}`);
-  if (!client.enabled) return stopped('ENABLED', `client ${client.id} is disabled`, `enable client ${client.id}`);
-  return passed('ENABLED', `the ${thing} is started and client ${client.id} is enabled`);
+/** Whether the rule or tunnel and its client are enabled. */
+export function enabledGate(thing: 'host' | 'tunnel', enabled: boolean, { id: clientId, enabled: clientEnabled }: Client): Gate {
+  const isHost = thing === 'host';
+  if (!enabled) return isHost ? stopped('ENABLED', found('HOST_STOPPED'), fix('START_HOST')) : stopped('ENABLED', found('TUNNEL_STOPPED'), fix('START_TUNNEL'));
+  if (!clientEnabled) return stopped('ENABLED', found('CLIENT_DISABLED', { clientId }), fix('ENABLE_CLIENT', { clientId }));
+  return passed('ENABLED', found(isHost ? 'HOST_STARTED' : 'TUNNEL_STARTED', { clientId }));
 }
 
 /** Whether the owner is enabled, and neither owner nor client has expired (contract D13). */
-export function ownerGate(client: ClientWithOwner, now: Date): Gate {
-  const { user } = client;
-  if (user !== null && !user.enabled) return stopped('OWNER', `the owner ${user.username} is disabled`, `enable the user ${user.username}`);
-  if (user?.expiresAt && user.expiresAt <= now) {
-    return stopped('OWNER', `the owner ${user.username} expired at ${user.expiresAt.toISOString()}`, `give the user ${user.username} a later expiry`);
+export function ownerGate({ id: clientId, user, expiresAt }: ClientWithOwner, now: Date): Gate {
+  const owner = user?.username;
+  if (user !== null && owner !== undefined) {
+    if (!user.enabled) return stopped('OWNER', found('OWNER_DISABLED', { owner }), fix('ENABLE_OWNER', { owner }));
+    if (user.expiresAt && user.expiresAt <= now) {
+      return stopped('OWNER', found('OWNER_EXPIRED', { owner, at: user.expiresAt.toISOString() }), fix('EXTEND_OWNER', { owner }));
+    }
   }
-  if (client.expiresAt !== null && client.expiresAt <= now) {
-    return stopped('OWNER', `client ${client.id} expired at ${client.expiresAt.toISOString()}`, `give client ${client.id} a later expiry`);
+  if (expiresAt !== null && expiresAt <= now) {
+    return stopped('OWNER', found('CLIENT_EXPIRED', { clientId, at: expiresAt.toISOString() }), fix('EXTEND_CLIENT', { clientId }));
   }
-  const expires = effectiveExpiry(client.expiresAt, user?.expiresAt);
-  const until = expires === null ? 'does not expire' : `expires at ${expires.toISOString()}`;
-  return passed('OWNER', `client ${client.id} belongs to ${user?.username ?? 'nobody'} and ${until}`);
+  const at = effectiveExpiry(expiresAt, user?.expiresAt)?.toISOString();
+  if (owner === undefined) return passed('OWNER', at === undefined ? found('UNASSIGNED', { clientId }) : found('UNASSIGNED_UNTIL', { clientId, at }));
+  return passed('OWNER', at === undefined ? found('OWNED', { clientId, owner }) : found('OWNED_UNTIL', { clientId, owner, at }));
 }
 
 /** Whether the client's limits of traffic and connections allow another connection (contract 4.9). */
 export function quotaGate(client: Client, state: ClientState | undefined): Gate {
+  const { id: clientId, flowLimit, maxConnections } = client;
   const { inletBytes, exportBytes, connections } = clientRuntime(client, state);
   const megabytes = (inletBytes + exportBytes) / 2 ** 20;
-  if (client.flowLimit > 0 && megabytes > client.flowLimit) {
-    return stopped(
-      'QUOTA',
-      `client ${client.id} has used ${Math.floor(megabytes)} of ${client.flowLimit} MiB`,
-      `raise the traffic limit of client ${client.id}`,
-    );
+  if (flowLimit > 0 && megabytes > flowLimit) {
+    return stopped('QUOTA', found('TRAFFIC_USED_UP', { clientId, used: Math.floor(megabytes), limit: flowLimit }), fix('RAISE_TRAFFIC', { clientId }));
   }
-  if (client.maxConnections > 0 && connections >= client.maxConnections) {
-    return stopped(
-      'QUOTA',
-      `client ${client.id} has ${connections} of ${client.maxConnections} connections`,
-      `wait for one to end, or raise the limit of client ${client.id}`,
-    );
+  if (maxConnections > 0 && connections >= maxConnections) {
+    return stopped('QUOTA', found('CONNECTIONS_USED_UP', { clientId, used: connections, limit: maxConnections }), fix('RAISE_CONNECTIONS', { clientId }));
   }
-  return passed('QUOTA', `traffic and connections of client ${client.id} are within their limits`);
+  return passed('QUOTA', found('WITHIN_LIMITS', { clientId }));
 }
 
 /** The gate for each cause of refusal. */
-const refusedAt: Readonly<Record<RefusalCause, Gate['name']>> = {
+const refusedAt: Readonly<Record<RefusalCause, GateName>> = {
   malformed: 'ROUTE',
   disabled: 'ENABLED',
   expired: 'OWNER',
@@ -101,18 +102,24 @@ const refusedAt: Readonly<Record<RefusalCause, Gate['name']>> = {
 /** The names of causes in explanations, where they differ from those in the program. */
 const namesInTexts: Readonly<Partial<Record<RefusalCause, string>>> = { globalBlackList: 'globalBlocklist', whiteList: 'allowlist', blackList: 'blocklist' };
 
-/** Adds to each gate the number of refused connections by cause. @param refusals of the host or tunnel; undefined = not known */
+/** Adds to each gate the connections that were refused there. @param refusals of the host or tunnel; undefined = not known */
 export function withRefusals(gates: readonly Gate[], refusals: Refusals = {}): Gate[] {
-  return gates.map((gate) => {
-    const counts = refusalCauses.flatMap((cause) => refusedAt[cause] === gate.name && refusals[cause] ? [[cause, refusals[cause]] as const] : []);
-    if (counts.length === 0) return gate;
+  return gates.map((gate) => ({
+    ...gate,
+    refusals: Object.fromEntries(refusalCauses.flatMap((cause) => refusedAt[cause] === gate.name && refusals[cause] ? [[cause, refusals[cause]]] : [])),
+  }));
+}
+
+/** The English text of everything that a gate has found. */
+export function explanationOf({ findings, refusals }: Gate): string {
+  const texts = findings.map(findingText);
+  const counts = refusalCauses.flatMap((cause) => refusals[cause] === undefined ? [] : [[cause, refusals[cause]] as const]);
+  if (counts.length > 0) {
     const all = counts.reduce((sum, [, count]) => sum + count, 0);
     const causes = counts.map(([cause, count]) => `${namesInTexts[cause] ?? cause} ${count}`).join(', ');
-    return {
-      ...gate,
-      explanation: `${gate.explanation}; since the server started ${all} ${all === 1 ? 'connection was' : 'connections were'} refused here (${causes})`,
-    };
-  });
+    texts.push(`since the server started ${all} ${all === 1 ? 'connection was' : 'connections were'} refused here (${causes})`);
+  }
+  return texts.join('; ');
 }
 
 /** Whether a visitor is admitted (contract 4.9). @param address undefined = any */
@@ -133,8 +140,8 @@ export async function accessGate({ store, engine, caller }: Context, client: Cli
   const gate = listGate(client, address, { ...lists, ipWhite: client.ipWhite && !allowedByPassword });
   return faults.length === 0 ? gate : {
     ...gate,
-    explanation: `${gate.explanation}; these invalid lines are ignored: ${faults.join(', ')}`,
-    remedy: gate.remedy === '' ? 'correct these lines: an address or a network like 192.0.2.0/24 each' : gate.remedy,
+    findings: [...gate.findings, found('INVALID_LINES', { lines: faults.join(', ') })],
+    fix: gate.fix ?? fix('CORRECT_LINES'),
   };
 }
 
@@ -142,40 +149,28 @@ function malformed(list: string, { malformed }: AddressSet): string[] {
   return malformed.map((line) => `"${line.slice(0, 50)}" of ${list}`).slice(0, 10);
 }
 
-function listGate({ id }: Client, address: string | undefined, lists: AccessLists): Gate {
+function listGate({ id: clientId }: Client, address: string | undefined, lists: AccessLists): Gate {
   if (address === undefined) {
     const open = !lists.ipWhite && lists.globalBlackList.empty && lists.blackList.empty;
-    return open
-      ? passed('ACCESS', 'no list refuses visitors')
-      : unknown('ACCESS', 'it depends on the address of the visitor', 'ask again with a visitor address');
+    return open ? passed('ACCESS', found('NO_LISTS')) : unknown('ACCESS', found('ADDRESS_NEEDED'), fix('GIVE_ADDRESS'));
   }
-  if (canonicalAddress(address) === undefined) return unknown('ACCESS', 'the visitor address is not an IP address', 'ask again with an IP address');
+  if (canonicalAddress(address) === undefined) return unknown('ACCESS', found('ADDRESS_INVALID'), fix('GIVE_IP_ADDRESS'));
   switch (turnedAwayBy(address, lists)) {
     case 'globalBlackList':
-      return stopped('ACCESS', `${address} is on the global blocklist`, 'take it off the global blocklist');
+      return stopped('ACCESS', found('ON_GLOBAL_BLOCKLIST', { address }), fix('LEAVE_GLOBAL_BLOCKLIST'));
     case 'whiteList':
-      return stopped('ACCESS', `${address} is not on the allowlist of client ${id}`, `add it, or switch the allowlist of client ${id} off`);
+      return stopped('ACCESS', found('NOT_ON_ALLOWLIST', { address, clientId }), fix('ADD_TO_ALLOWLIST', { clientId }));
     case 'blackList':
-      return stopped('ACCESS', `${address} is on the blocklist of client ${id}`, `take it off the blocklist of client ${id}`);
+      return stopped('ACCESS', found('ON_BLOCKLIST', { address, clientId }), fix('LEAVE_BLOCKLIST', { clientId }));
     case undefined:
-      return passed('ACCESS', `${address} is allowed`);
+      return passed('ACCESS', found('ADDRESS_ALLOWED', { address }));
   }
 }
 
 /** Whether an agent, or the server itself, can dial the target. */
-export function agentGate({ settings }: Context, client: Client, state: ClientState | undefined, localProxy: boolean): Gate {
-  if (localProxy && settings.allowLocalProxy) return passed('AGENT', 'the server dials the target itself');
-  if (localProxy) {
-    return stopped(
-      'AGENT',
-      'the server would have to dial the target itself, but its settings do not allow that',
-      'set allow_local_proxy, or switch localProxy off',
-    );
-  }
-  if (state?.connected) return passed('AGENT', `the agent of client ${client.id} is connected from ${state.address}`);
-  return stopped(
-    'AGENT',
-    `the agent of client ${client.id} is not connected`,
-    'start the agent with the verification key of this client, and see that it reaches the bridge port',
-  );
+export function agentGate({ settings }: Context, { id: clientId }: Client, state: ClientState | undefined, localProxy: boolean): Gate {
+  if (localProxy && settings.allowLocalProxy) return passed('AGENT', found('SERVER_DIALS'));
+  if (localProxy) return stopped('AGENT', found('LOCAL_PROXY_OFF'), fix('ALLOW_LOCAL_PROXY'));
+  if (state?.connected) return passed('AGENT', found('AGENT_CONNECTED', { clientId, address: state.address }));
+  return stopped('AGENT', found('AGENT_AWAY', { clientId }), fix('START_AGENT'));
 }

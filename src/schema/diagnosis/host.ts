@@ -3,6 +3,7 @@ import type { Host as HostRow } from '../../store/generated/sqlite/client.ts';
 import type { Context } from '../context.ts';
 import { hostCertificate, type HostCertificate } from '../host/certificate-type.ts';
 import { certificateGate, certificateReason } from './certificate-gate.ts';
+import { found, type Finding, findingText, fix, type Fix } from './findings.ts';
 import { accessGate, agentGate, enabledGate, type Gate, gateNames, ownerGate, passed, quotaGate, stopped, unknown, withRefusals } from './gates.ts';
 import { probeTargets, targetGate, type TargetProbe } from './probe.ts';
 import { findRoute, type Route, routeQuestion, type RouteQuestion, type StoredRule } from './route.ts';
@@ -29,23 +30,29 @@ export interface HostDiagnosisArgs {
   readonly probe: boolean;
 }
 
-const faults: Readonly<Record<NonNullable<Route['fault']>, { readonly reason: string; readonly remedy: string }>> = {
-  host: { reason: 'no host rule matches', remedy: 'add a host for this domain, or point the domain somewhere else' },
-  ownName: {
-    reason: "the domain is one of the server's own names",
-    remedy: 'ask an administrator to make the host: only administrators give one of these names to a host',
-  },
-  stopped: { reason: 'all matching rules are stopped', remedy: 'start the host' },
-  scheme: { reason: 'the scheme differs from that of the matching rules', remedy: 'ask with the other scheme, or give the host the scheme `all`' },
-  path: { reason: 'the path does not match the location of any started rule', remedy: 'add a host with this location, or one with the location /' },
-  other: { reason: 'the rule has no usable target at the moment', remedy: 'ask the administrator' },
+const faults: Readonly<Record<NonNullable<Route['fault']>, { readonly finding: Finding; readonly fix: Fix }>> = {
+  host: { finding: found('NO_HOST_MATCHES'), fix: fix('ADD_HOST') },
+  ownName: { finding: found('OWN_NAME'), fix: fix('ASK_FOR_OWN_NAME') },
+  stopped: { finding: found('RULES_STOPPED'), fix: fix('START_HOST') },
+  scheme: { finding: found('SCHEME_DIFFERS'), fix: fix('CHANGE_SCHEME') },
+  path: { finding: found('PATH_DIFFERS'), fix: fix('ADD_LOCATION') },
+  other: { finding: found('RULE_UNUSABLE'), fix: fix('ASK_ADMINISTRATOR') },
 };
 
 /** Diagnoses a host, for /index/hostdiagnose/ and GraphQL (contract 2.5). Makes no connection unless `probe` is set. @throws {AditError} DIAGNOSIS_REQUEST_INVALID */
 export async function diagnoseHost(context: Context, args: HostDiagnosisArgs): Promise<HostDiagnosis> {
   const question = routeQuestion(args.host, args.path, args.scheme);
   const { rule, fault } = await findRoute(context, question);
-  if (rule === undefined) return { question, rule: null, reason: faults[fault].reason, target: '', probes: [], gates: async () => nowhere(fault) };
+  if (rule === undefined) {
+    return {
+      question,
+      rule: null,
+      reason: findingText(faults[fault].finding),
+      target: '',
+      probes: [],
+      gates: async () => nowhere(fault),
+    };
+  }
   const state = await context.loaders.hostStates.load(rule.row.id);
   const failing = state?.health?.targets.filter(({ healthy }) => !healthy).map(({ target }) => target) ?? [];
   const [target = ''] = dialTargets(rule.row.target).filter((each) => !failing.includes(each));
@@ -73,9 +80,8 @@ async function mayProbe({ loaders }: Context, { row, client }: StoredRule): Prom
 }
 
 function nowhere(fault: NonNullable<Route['fault']>): Gate[] {
-  const { reason, remedy } = faults[fault];
   const [first, ...rest] = gateNames;
-  return [stopped(first, reason, remedy), ...rest.map((name) => unknown(name, 'there is no rule to look at'))];
+  return [stopped(first, faults[fault].finding, faults[fault].fix), ...rest.map((name) => unknown(name, found('NO_RULE')))];
 }
 
 async function gatesOf(
@@ -87,7 +93,7 @@ async function gatesOf(
 ): Promise<Gate[]> {
   const [state, clientState] = await Promise.all([context.loaders.hostStates.load(row.id), context.loaders.clientStates.load(client.id)]);
   return withRefusals([
-    passed('ROUTE', `host ${row.id} takes the request: ${row.host}, location ${row.location}, scheme ${row.scheme}`),
+    passed('ROUTE', found('HOST_MATCHED', { hostId: row.id, host: row.host, location: row.location, scheme: row.scheme })),
     certificateGate(certificate),
     enabledGate('host', row.enabled, client),
     ownerGate(client, new Date(context.now())),

@@ -2,13 +2,14 @@ import type { HealthState } from '../../engine/face.ts';
 import { dialTargets } from '../../rules/targets.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
+import { found, fix } from './findings.ts';
 import { type Gate, passed, stopped } from './gates.ts';
 import { textOrNull } from '../values/empty.ts';
 
 /** Timeout for the agent's dial of a target, in ms. */
 const PROBE_MS = 5000;
-/** Maximum number of targets that a diagnosis dials, in parallel. */
-const PROBE_TARGETS = 16;
+/** Maximum number of targets that are dialed, in parallel. */
+export const PROBE_TARGETS = 16;
 
 /** The result of dialing a target. */
 export interface TargetProbe {
@@ -45,29 +46,24 @@ export function probeTargets({ engine }: Context, clientId: number, storedTarget
  * Whether there are targets, whether any is healthy, and, if they were dialed, whether any accepted the connection.
  * @param health as reported by the agent, if it checks them
  */
-export function targetGate(thing: string, storedTargets: string, health: HealthState | null | undefined, probes: readonly TargetProbe[]): Gate {
+export function targetGate(thing: 'host' | 'tunnel', storedTargets: string, health: HealthState | null | undefined, probes: readonly TargetProbe[]): Gate {
   const all = dialTargets(storedTargets);
-  if (all.length === 0) return stopped('TARGET', `the ${thing} has no target`, `give the ${thing} a target`);
+  if (all.length === 0) {
+    return thing === 'host'
+      ? stopped('TARGET', found('HOST_TARGET_MISSING'), fix('SET_HOST_TARGET'))
+      : stopped('TARGET', found('TUNNEL_TARGET_MISSING'), fix('SET_TUNNEL_TARGET'));
+  }
   const out = new Map(health?.targets.filter(({ healthy }) => !healthy).map(({ target, lastError }) => [target, lastError]));
   const targets = all.filter((target) => !out.has(target));
-  const [[failed, error] = []] = out;
-  if (targets.length === 0) {
-    return stopped(
-      'TARGET',
-      `no target passes its health checks: ${failed}: ${error}`,
-      'start the service behind the target, or correct the target or its checks',
-    );
-  }
+  const [[failed = '', error = ''] = []] = out;
+  if (targets.length === 0) return stopped('TARGET', found('TARGETS_UNHEALTHY', { target: failed, problem: error }), fix('START_CHECKED_SERVICE'));
   const answering = probes.find(({ reached }) => reached);
-  if (answering !== undefined) return passed('TARGET', `${answering.target} answers`);
+  if (answering !== undefined) return passed('TARGET', found('TARGET_ANSWERED', { target: answering.target }));
   const [first] = probes;
-  if (first === undefined) {
-    return passed(
-      'TARGET',
-      `connections go to ${targets.join(', ')}${
-        out.size > 0 ? `, not to ${[...out.keys()].join(', ')}, which fail their health checks` : ''
-      }; no connection was tried`,
-    );
-  }
-  return stopped('TARGET', `no target responds: ${first.error}`, 'start the service behind the target, or correct the target');
+  if (first !== undefined) return stopped('TARGET', found('TARGETS_SILENT', { problem: first.error }), fix('START_SERVICE'));
+  const names = targets.join(', ');
+  return passed(
+    'TARGET',
+    out.size === 0 ? found('TARGETS_UNTRIED', { targets: names }) : found('HEALTHY_TARGETS_UNTRIED', { targets: names, unhealthy: [...out.keys()].join(', ') }),
+  );
 }

@@ -1,7 +1,11 @@
+import { usableClient } from '../access/records.ts';
 import { builder } from '../builder.ts';
+import { invalidInput } from '../errors.ts';
 import { idOf } from '../values/ids.ts';
+import { targetsOf } from '../values/input.ts';
 import { diagnoseHost } from './host.ts';
 import { diagnoseTunnel } from './tunnel.ts';
+import { PROBE_TARGETS, probeTargets, TargetProbeType } from './probe.ts';
 import { HostDiagnosisType, RequestScheme, TunnelDiagnosisType } from './type.ts';
 
 const visitorAddress = "The visitor's address, for the checks that depend on it.";
@@ -41,3 +45,21 @@ builder.queryFields((t) => ({
     resolve: (_root, args, context) => diagnoseTunnel(context, idOf('id', args.id), args.visitorAddress ?? undefined, args.probe ?? false),
   }),
 }));
+
+// A mutation, since it makes connections to whatever the caller names: not for read-only callers.
+builder.mutationField('probeTargets', (t) =>
+  t.field({
+    type: [TargetProbeType],
+    extensions: { items: PROBE_TARGETS },
+    authScopes: { clientLogin: true },
+    description: "Dials targets through a client's agent, before they are stored. Each connection is closed at once. Nothing is changed.",
+    args: {
+      clientId: t.arg.id({ required: true, description: "The client's id." }),
+      targets: t.arg.stringList({ required: true, description: `The targets: host:port, or just a port, which means 127.0.0.1; at most ${PROBE_TARGETS}.` }),
+    },
+    resolve: async (_root, { clientId, targets }, context) => {
+      if (targets.length > PROBE_TARGETS) throw invalidInput('targets', `at most ${PROBE_TARGETS} targets at a time`, { most: PROBE_TARGETS });
+      const { id } = await usableClient(context, context.store.db, idOf('clientId', clientId));
+      return probeTargets(context, id, targetsOf('targets', targets) ?? '');
+    },
+  }));

@@ -3,6 +3,7 @@ import { mayUseClient } from '../../rules/ownership.ts';
 import { proxyHeaderModes, transportOf } from '../../rules/tunnel-mode.ts';
 import type { Tunnel } from '../../store/generated/sqlite/client.ts';
 import type { Context } from '../context.ts';
+import { found, type Finding, fix } from './findings.ts';
 import { accessGate, agentGate, enabledGate, type Gate, ownerGate, passed, quotaGate, stopped, withRefusals } from './gates.ts';
 import { probeTargets, targetGate, type TargetProbe } from './probe.ts';
 
@@ -45,28 +46,25 @@ export async function diagnoseTunnel(context: Context, id: number, visitorAddres
 }
 
 /** The target gate of tunnels without stored targets. */
-function ownTargetGate({ mode, localPath }: Tunnel): Gate {
-  if (mode !== 'file') return passed('TARGET', `a ${mode} tunnel has no target of its own`);
-  return localPath === ''
-    ? stopped('TARGET', 'the tunnel has no directory to serve', "give it the path of one on the agent's machine")
-    : passed('TARGET', `it serves ${localPath} of the agent's machine, if its operator allows that; this was not checked`);
+function ownTargetGate({ mode, localPath: path }: Tunnel): Gate {
+  if (mode !== 'file') return passed('TARGET', found('TARGET_OF_VISITOR', { mode }));
+  return path === '' ? stopped('TARGET', found('DIRECTORY_MISSING'), fix('SET_DIRECTORY')) : passed('TARGET', found('DIRECTORY_SERVED', { path }));
 }
 
-/** A stored setting that has no effect in this mode; "" = none. */
-function unused({ mode, proxyProtocol }: Tunnel): string {
-  return proxyProtocol === '' || proxyHeaderModes.includes(mode)
-    ? ''
-    : `; a ${mode} tunnel sends no PROXY protocol header, only ${proxyHeaderModes.join(' and ')} tunnels do`;
+/** A stored setting that has no effect in this mode. */
+function unused({ mode, proxyProtocol }: Tunnel): Finding[] {
+  return proxyProtocol === '' || proxyHeaderModes.includes(mode) ? [] : [found('PROXY_PROTOCOL_UNUSED', { mode, modes: proxyHeaderModes.join(' and ') })];
 }
 
 function entryGate({ engine }: Context, tunnel: Tunnel, state: TunnelState | undefined, shouldRun: boolean): Gate {
   const { mode, port, password } = tunnel;
-  if (!engine.modes.includes(mode)) return stopped('ROUTE', `this server does not serve ${mode} tunnels`, 'choose another mode');
+  if (!engine.modes.includes(mode)) return stopped('ROUTE', found('MODE_NOT_SERVED', { mode }), fix('CHANGE_MODE'));
   if (transportOf(mode) === undefined) {
     return password === ''
-      ? stopped('ROUTE', 'the tunnel has no password, so visitors cannot connect', 'give it a password')
-      : passed('ROUTE', `visitors connect with the password${unused(tunnel)}`);
+      ? stopped('ROUTE', found('PASSWORD_MISSING'), fix('SET_PASSWORD'))
+      : passed('ROUTE', found('PASSWORD_ENTRY'), ...unused(tunnel));
   }
-  if (!shouldRun || state?.running === true) return passed('ROUTE', `visitors connect to port ${port}${unused(tunnel)}`);
-  return stopped('ROUTE', `port ${port} is not open: ${state?.error || 'it is about to be opened'}`, 'free the port, or give the tunnel another one');
+  if (!shouldRun || state?.running === true) return passed('ROUTE', found('PORT_ENTRY', { port }), ...unused(tunnel));
+  const problem = state?.error ?? '';
+  return stopped('ROUTE', problem === '' ? found('PORT_OPENING', { port }) : found('PORT_CLOSED', { port, problem }), fix('FREE_PORT'));
 }

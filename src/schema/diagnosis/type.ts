@@ -2,11 +2,17 @@ import { builder } from '../builder.ts';
 import { Host } from '../host/type.ts';
 import { Tunnel } from '../tunnel/type.ts';
 import { textOrNull } from '../values/empty.ts';
-import type { Gate, gateNames } from './gates.ts';
+import { type Finding, findings, findingText, type Fix, fixes, fixText } from './findings.ts';
+import { explanationOf, type Gate, type gateNames } from './gates.ts';
+import { Refusal, refusalsOf } from './refusal-type.ts';
 import type { HostDiagnosis } from './host.ts';
 import { TargetProbeType } from './probe.ts';
 import type { TunnelDiagnosis } from './tunnel.ts';
+import { paramsField } from '../values/coded-text.ts';
 import { enumOf } from '../values/enum.ts';
+
+/** Maximum number of findings of a check. */
+const mostFindings = 3;
 
 /** The protocol of a request. */
 export const RequestScheme = enumOf('RequestScheme', 'The scheme of a request.', {
@@ -37,13 +43,46 @@ const GateOutcome = builder.enumType('GateOutcome', {
   },
 });
 
+const FindingCode = enumOf('FindingCode', 'What a check has found. The descriptions are the English texts; their parameters are in braces.', findings);
+const FixCode = enumOf('FixCode', 'How to fix what stops a connection. The descriptions are the English texts; their parameters are in braces.', fixes);
+
+const DiagnosisFinding = builder.objectRef<Finding>('DiagnosisFinding').implement({
+  description: 'Something that a check has found, as a code, for frontends that translate it.',
+  fields: (t) => ({
+    code: t.field({ type: FindingCode, description: 'The code.', resolve: ({ code }) => code }),
+    params: t.field(paramsField),
+    text: t.string({ description: 'The text in English.', resolve: findingText }),
+  }),
+});
+
+const DiagnosisFix = builder.objectRef<Fix>('DiagnosisFix').implement({
+  description: 'How to fix what stops a connection, as a code, for frontends that translate it.',
+  fields: (t) => ({
+    code: t.field({ type: FixCode, description: 'The code.', resolve: ({ code }) => code }),
+    params: t.field(paramsField),
+    text: t.string({ description: 'The text in English.', resolve: fixText }),
+  }),
+});
+
 const DiagnosisGate = builder.objectRef<Gate>('DiagnosisGate').implement({
   description: 'One of the checks that a connection must pass.',
   fields: (t) => ({
     name: t.field({ type: GateName, description: 'The check.', resolve: (gate) => gate.name }),
     outcome: t.field({ type: GateOutcome, description: 'The result of the check.', resolve: (gate) => gate.outcome }),
-    explanation: t.exposeString('explanation', { description: 'An explanation of the result for people.' }),
-    remedy: t.string({ nullable: true, description: 'How to fix it; null = nothing to fix.', resolve: (row) => textOrNull(row.remedy) }),
+    findings: t.field({
+      type: [DiagnosisFinding],
+      extensions: { items: mostFindings },
+      description: 'What was found, at least one. The first determines the outcome.',
+      resolve: (gate) => [...gate.findings],
+    }),
+    fix: t.field({ type: DiagnosisFix, nullable: true, description: 'How to fix it; null = nothing to fix.', resolve: (gate) => gate.fix }),
+    refusals: t.field({
+      type: [Refusal],
+      description: 'The connections that were refused by this check since the server started, by cause.',
+      resolve: ({ refusals }) => refusalsOf(refusals),
+    }),
+    explanation: t.string({ description: 'Everything that was found, in English.', resolve: explanationOf }),
+    remedy: t.string({ nullable: true, description: 'How to fix it, in English; null = nothing to fix.', resolve: (gate) => gate.fix && fixText(gate.fix) }),
   }),
 });
 

@@ -9,7 +9,8 @@ import { usableCertificate } from '../platform-domain/certificate-rules.ts';
 import { platformEntries, PlatformDomainInput } from '../platform-domain/input.ts';
 import { savePlatformDomains } from '../platform-domain/write.ts';
 import { givenOr, neverNull, textOrNone } from '../values/empty.ts';
-import { GlobalSettings, globalRow } from './queries.ts';
+import { type Basis, checkVersion, expectedVersion } from '../values/version.ts';
+import { GlobalSettings, globalRow, globalVersion } from './queries.ts';
 
 const UpdateGlobalSettingsInput = builder.inputType('UpdateGlobalSettingsInput', {
   description: 'The global settings to change. Absent fields keep their value. Null clears a field; fields that cannot be cleared refuse null.',
@@ -30,8 +31,11 @@ builder.mutationFields((t) => ({
     type: GlobalSettings,
     authScopes: { administrator: true },
     description: 'Changes the global settings. If any value is invalid, nothing is changed. For administrators.',
-    args: { input: t.arg({ type: UpdateGlobalSettingsInput, required: true, description: 'The fields to change.' }) },
-    resolve: (_root, { input }, context) => updateGlobalSettings(context, input),
+    args: {
+      expectedVersion: t.arg.string(expectedVersion),
+      input: t.arg({ type: UpdateGlobalSettingsInput, required: true, description: 'The fields to change.' }),
+    },
+    resolve: (_root, args, context) => updateGlobalSettings(context, args.input, { expected: args.expectedVersion }),
   }),
 }));
 
@@ -39,6 +43,7 @@ builder.mutationFields((t) => ({
 function updateGlobalSettings(
   context: Context,
   { blocklist, serverUrl, platformDomains: domains }: typeof UpdateGlobalSettingsInput.$inferInput,
+  { expected }: Basis,
 ): Promise<GlobalRow> {
   const problems = new Problems();
   const platformDomains = problems.check(() => neverNull('platformDomains', domains));
@@ -49,6 +54,7 @@ function updateGlobalSettings(
   return problems.during(() =>
     context.write(async (tx, changed) => {
       const before = await globalState(tx);
+      checkVersion('settings', globalVersion(context, before), expected);
       const entries = platformDomains ? problems.check(() => platformEntries(problems, platformDomains, before.platformDomains), 'platformDomains') : undefined;
       for (const [index, entry] of (entries ?? []).entries()) {
         if (entry.certFilePath !== '') await problems.inside(`platformDomains.${index}`).later(() => usableCertificate(entry, 'certificatePath'));

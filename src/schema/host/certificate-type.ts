@@ -76,6 +76,7 @@ const AcmeType = builder.objectRef<AcmeState>('AcmeState').implement({
   description: 'The state of the ACME orders of a certificate.',
   fields: (t) => ({
     status: t.field({ type: AcmeStatus, description: 'The status of the orders.', resolve: ({ status }) => status }),
+    failures: t.exposeInt('failures', { description: 'The number of orders that failed since the last certificate.' }),
     problem: t.string({ nullable: true, description: 'Why the last order failed; null = it did not fail.', resolve: (row) => textOrNull(row.problem) }),
     nextAttemptAt: t.field({
       type: 'DateTime',

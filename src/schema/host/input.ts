@@ -136,7 +136,7 @@ function locationOf(value: string | null | undefined): string | undefined {
  * others could find out which files exist (contract section 7).
  * @throws {AditError} INVALID_INPUT
  */
-function pemOrPath(context: InputContext, field: string, value: string | null | undefined): string | undefined {
+export function pemOrPath(context: InputContext, field: string, value: string | null | undefined): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (isPem(value)) return textOf(field, value, pemLength);
   const path = textOf(field, value.trim(), pathLength);

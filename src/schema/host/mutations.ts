@@ -1,13 +1,30 @@
 import { resetHostTraffic } from '../traffic/write.ts';
 import { builder } from '../builder.ts';
+import type { Context } from '../context.ts';
 import { CreateHostInput, UpdateHostInput, hostValues } from './input.ts';
 import { Host } from './type.ts';
-import { createHost, deleteHost, setHostEnabled, updateHost } from './write.ts';
+import { createHost, deleteHost, retryAcme, setHostEnabled, updateHost } from './write.ts';
 import { withoutNulls } from '../values/empty.ts';
 import { idOf } from '../values/ids.ts';
 import { Problems } from '../values/problems.ts';
+import { enumOf } from '../values/enum.ts';
+import { expectedVersion } from '../values/version.ts';
+import { bulkIds, bulkResults, changeEach } from '../writes/bulk.ts';
 
 const id = { required: true, description: "The host's id." } as const;
+
+/** Changes of several hosts. */
+const changes = {
+  start: (context: Context, id: number) => setHostEnabled(context, id, true),
+  stop: (context: Context, id: number) => setHostEnabled(context, id, false),
+  delete: deleteHost,
+} as const;
+
+const HostChange = enumOf<keyof typeof changes>('HostChange', 'A change of several hosts.', {
+  start: 'Starts them.',
+  stop: 'Stops them: their requests are no longer routed.',
+  delete: 'Stops and deletes them.',
+});
 
 builder.mutationFields((t) => ({
   createHost: t.field({
@@ -24,10 +41,14 @@ builder.mutationFields((t) => ({
     type: Host,
     authScopes: { clientLogin: true },
     description: 'Changes a host. A stopped host stays stopped.',
-    args: { id: t.arg.id(id), input: t.arg({ type: UpdateHostInput, required: true, description: 'The fields to change.' }) },
+    args: {
+      id: t.arg.id(id),
+      expectedVersion: t.arg.string(expectedVersion),
+      input: t.arg({ type: UpdateHostInput, required: true, description: 'The fields to change.' }),
+    },
     resolve: (_root, args, context) => {
       const problems = new Problems();
-      return updateHost(context, problems, idOf('id', args.id), hostValues(problems, args.input));
+      return updateHost(context, problems, idOf('id', args.id), hostValues(problems, args.input), { expected: args.expectedVersion });
     },
   }),
   startHost: t.field({
@@ -44,6 +65,13 @@ builder.mutationFields((t) => ({
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => setHostEnabled(context, idOf('id', args.id), false),
   }),
+  retryAcme: t.field({
+    type: Host,
+    authScopes: { clientLogin: true },
+    description: "Attempts the failed ACME order of a host's certificate now, instead of after its delay. At most three times per hour for a name.",
+    args: { hostId: t.arg.id(id) },
+    resolve: (_root, args, context) => retryAcme(context, idOf('hostId', args.hostId)),
+  }),
   resetHostTraffic: t.field({
     type: Host,
     authScopes: { clientLogin: true },
@@ -56,5 +84,12 @@ builder.mutationFields((t) => ({
     description: 'Deletes a host. Returns the id.',
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => deleteHost(context, idOf('id', args.id)),
+  }),
+  changeHosts: t.field({
+    ...bulkResults,
+    authScopes: { clientLogin: true },
+    description: 'Starts, stops or deletes several hosts, as `startHost`, `stopHost` and `deleteHost` do. One that fails does not affect the others.',
+    args: { ids: t.arg.idList(bulkIds), change: t.arg({ type: HostChange, required: true, description: 'The change.' }) },
+    resolve: (_root, { ids, change }, context) => changeEach(context, ids, (id) => changes[change](context, id)),
   }),
 }));

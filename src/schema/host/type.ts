@@ -8,7 +8,8 @@ import { forAdministrators, nullUnlessAdministrator } from '../access/administra
 import { nullWithoutSecrets, secretOf } from '../access/secret-field.ts';
 import { builder } from '../builder.ts';
 import type { ShownFields } from '../values/columns.ts';
-import type { columnsOfHost } from './columns.ts';
+import { columnsOfHost } from './columns.ts';
+import { versionField, versionOf } from '../values/version.ts';
 import { Client } from '../client/type.ts';
 import { pageArgs, rowLimits, pageRange } from '../lists/page.ts';
 import { stored } from '../values/stored.ts';
@@ -23,6 +24,7 @@ export const Host = builder.prismaObject('Host', {
   fields: (t) =>
     ({
       id: t.exposeID('id', { description: 'The id of the host.' }),
+      version: t.string({ description: versionField, resolve: (row, _args, context) => versionOf(context, columnsOfHost, row) }),
       host: t.exposeString('host', { description: 'The domain or IP address, or `*.` and a domain for all names below it.' }),
       location: t.exposeString('location', { description: 'The path prefix of requests that the host serves; `/` = all paths.' }),
       scheme: t.field({ type: HostScheme, description: 'The schemes that the host serves.', resolve: (row) => stored(ruleSchemes, row.scheme) }),

@@ -5,6 +5,8 @@ import { usableClient, usableHost } from '../access/records.ts';
 import type { Context } from '../context.ts';
 import { AditError, invalidInput } from '../errors.ts';
 import type { Problems } from '../values/problems.ts';
+import { type UpdateOptions, checkVersion, versionOf } from '../values/version.ts';
+import { columnsOfHost } from './columns.ts';
 import { checkSlot, clientWithRoom } from '../client/quota-rules.ts';
 import { certificateColumns, hostColumns, type HostValues } from './input.ts';
 import { checkNameAllowed, checkPlatform, nextName, type HostName } from './name-rules.ts';
@@ -49,13 +51,20 @@ export async function createHost(context: Context, problems: Problems, input: Ho
   );
 }
 
-/** /index/edithost/ (contract 2.5, D8, D23). Does not start or stop the host. @param noStore the agent that declared it changes it */
-export async function updateHost(context: Context, problems: Problems, id: number, input: HostValues, noStore = false): Promise<Host> {
+/** /index/edithost/ (contract 2.5, D8, D23). Does not start or stop the host. */
+export async function updateHost(
+  context: Context,
+  problems: Problems,
+  id: number,
+  input: HostValues,
+  { noStore = false, expected }: UpdateOptions = {},
+): Promise<Host> {
   const columns = hostColumns(problems, context, input);
   return problems.during(() =>
     context.write(async (tx, changed) => {
       const { client: from, ...before } = await usableHost(context, tx, id);
       if (before.noStore && !noStore) throw new AditError('AGENTS_OWN', { resource: 'host' });
+      checkVersion('host', versionOf(context, columnsOfHost, before), expected);
       const wanted = await problems.later(() => nextName(tx, input, before));
       const certificate = ownCertificate(problems, context, input, wanted);
       const scheme = columns.scheme ?? before.scheme;
@@ -104,6 +113,20 @@ export function setHostEnabled(context: Context, id: number, enabled: boolean): 
     changed({ resource: 'host', action: 'update', before, after });
     return after;
   });
+}
+
+/** Attempts the failed ACME order of a host's certificate now. Changes no column. @throws {AditError} ACME_NOT_FAILED, ACME_RETRY_LATER */
+export async function retryAcme(context: Context, id: number): Promise<Host> {
+  const { client: _, ...host } = await usableHost(context, context.store.db, id);
+  const retry = await context.engine.retryAcme(id);
+  switch (retry.kind) {
+    case 'started':
+      return host;
+    case 'notFailed':
+      throw new AditError('ACME_NOT_FAILED');
+    case 'later':
+      throw new AditError('ACME_RETRY_LATER', { at: new Date(retry.at).toISOString() });
+  }
 }
 
 /** /index/delhost/ (contract 2.5, D5). */

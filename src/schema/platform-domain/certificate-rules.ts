@@ -65,7 +65,7 @@ async function loadPair({ certFilePath, keyFilePath }: CertifiedDomain): Promise
 }
 
 /** Reads a file, or returns PEM text unchanged. @throws {CertificateFault} */
-async function readPem(pathOrText: string): Promise<string> {
+export async function readPem(pathOrText: string): Promise<string> {
   if (isPem(pathOrText)) return pathOrText;
   try {
     const file = await stat(pathOrText);

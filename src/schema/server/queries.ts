@@ -76,6 +76,15 @@ const Server = builder.objectRef<SchemaSettings>('Server').implement({
   description: 'Information about the server.',
   fields: (t) => ({
     version: t.exposeString('version', { description: 'The version of the server program.' }),
+    startedAt: t.field({ type: 'DateTime', description: 'When the server was started.', resolve: ({ startedAt }) => new Date(startedAt) }),
+    allowLocalProxy: t.exposeBoolean('allowLocalProxy', {
+      description: 'Whether tunnels and hosts may have `localProxy`: the server dials the targets itself.',
+    }),
+    acme: t.exposeBoolean('acme', { description: 'Whether hosts can get certificates by ACME.' }),
+    allowedPorts: t.stringList({
+      description: 'The ports that tunnels may use, each as a port or a range such as `9000-9100`; empty = all.',
+      resolve: ({ allowPorts }) => allowPorts.map(({ from, to }) => from === to ? String(from) : `${from}-${to}`),
+    }),
     bridgeType: t.field({ type: BridgeType, description: 'The transport that agents connect with.', resolve: () => 'TCP' as const }),
     bridgePort: t.field({ type: 'Port', description: 'The port that agents connect to.', resolve: ({ bridge }) => bridge.port }),
     bridgeTlsPort: t.field({ type: 'Port', description: 'The port that agents connect to with TLS 1.3.', resolve: ({ bridge }) => bridge.tls.port }),

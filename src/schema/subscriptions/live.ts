@@ -24,6 +24,10 @@ const GATHER_MS = 50;
 const TICK_MS = 1000;
 /** Ticks between checks of the subscribers' access. Changes by this server are checked immediately. */
 const VALID_TICKS = 5;
+/** Ticks between two looks at a value that is published when it has changed. */
+const LOOK_TICKS = 5;
+/** Longer than what `read` may keep. */
+const AFTER_TICKS = 3;
 
 /** The types of records whose state is published. */
 interface Rows {
@@ -129,6 +133,32 @@ export class Live {
     }));
   }
 
+  /**
+   * The result of `read` at once, and whenever it differs: looked at every {@link LOOK_TICKS} ticks, and in the {@link AFTER_TICKS} ticks after a change of a record
+   * that the caller may see.
+   * @throws {AditError} SUBSCRIPTION_LIMIT
+   */
+  whenChanged<T>(caller: Caller, read: () => Promise<T>): AsyncIterableIterator<T> {
+    return this.#open<T>(caller, (queue) => {
+      let [ticks, until, last] = [0, 0, ''];
+      const look = this.#reader(queue, read, (value) => {
+        const text = JSON.stringify(value);
+        const differs = text !== last;
+        last = text;
+        return differs;
+      });
+      look();
+      return {
+        state: (_event, scope, was) => {
+          if ([scope, was].some((of) => of && mayUseClient(caller, of))) until = ticks + AFTER_TICKS;
+        },
+        tick: () => {
+          if (++ticks % LOOK_TICKS === 0 || ticks <= until) look();
+        },
+      };
+    });
+  }
+
   /** New entries of the audit log. @throws {AditError} SUBSCRIPTION_LIMIT */
   audit(caller: Caller): AsyncIterableIterator<AuditEntry> {
     return this.#open<AuditEntry>(caller, (queue) => ({ audit: (entry) => queue.push(entry) }));
@@ -171,8 +201,8 @@ export class Live {
     return queue;
   }
 
-  /** The action of a tick: reads, unless the previous read is still in progress. */
-  #reader<T>(queue: EventQueue<T>, read: () => Promise<T | undefined>): () => void {
+  /** The action of a tick: reads, unless the previous read is still in progress. @param isNew whether a value is published */
+  #reader<T>(queue: EventQueue<T>, read: () => Promise<T | undefined>, isNew: (value: T) => boolean = () => true): () => void {
     let reading = false;
     return () => {
       if (reading) return;
@@ -180,7 +210,7 @@ export class Live {
       this.#inBackground(
         read().then((value) => {
           if (value === undefined) queue.close();
-          else queue.push(value);
+          else if (isNew(value)) queue.push(value);
         }).finally(() => {
           reading = false;
         }),

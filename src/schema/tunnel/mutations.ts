@@ -8,8 +8,20 @@ import { deleteTunnel, updateTunnel } from './write.ts';
 import { withoutNulls } from '../values/empty.ts';
 import { idOf } from '../values/ids.ts';
 import { Problems } from '../values/problems.ts';
+import { enumOf } from '../values/enum.ts';
+import { expectedVersion } from '../values/version.ts';
+import { bulkIds, bulkResults, changeEach } from '../writes/bulk.ts';
 
 const id = { required: true, description: "The tunnel's id." } as const;
+
+/** Changes of several tunnels. */
+const changes = { start: startTunnel, stop: stopTunnel, delete: deleteTunnel } as const;
+
+const TunnelChange = enumOf<keyof typeof changes>('TunnelChange', 'A change of several tunnels.', {
+  start: 'Starts them.',
+  stop: 'Stops them: closes their listeners and connections.',
+  delete: 'Stops and deletes them.',
+});
 
 builder.mutationFields((t) => ({
   createTunnel: t.field({
@@ -33,10 +45,14 @@ builder.mutationFields((t) => ({
     type: Tunnel,
     authScopes: { clientLogin: true },
     description: 'Changes a tunnel. A stopped tunnel stays stopped. The listener of a started tunnel is reopened only if its port or address changes.',
-    args: { id: t.arg.id(id), input: t.arg({ type: UpdateTunnelInput, required: true, description: 'The fields to change.' }) },
+    args: {
+      id: t.arg.id(id),
+      expectedVersion: t.arg.string(expectedVersion),
+      input: t.arg({ type: UpdateTunnelInput, required: true, description: 'The fields to change.' }),
+    },
     resolve: (_root, args, context) => {
       const problems = new Problems();
-      return updateTunnel(context, problems, idOf('id', args.id), tunnelValues(problems, args.input));
+      return updateTunnel(context, problems, idOf('id', args.id), tunnelValues(problems, args.input), { expected: args.expectedVersion });
     },
   }),
   startTunnel: t.field({
@@ -65,5 +81,12 @@ builder.mutationFields((t) => ({
     description: 'Stops and deletes a tunnel. Returns the id.',
     args: { id: t.arg.id(id) },
     resolve: (_root, args, context) => deleteTunnel(context, idOf('id', args.id)),
+  }),
+  changeTunnels: t.field({
+    ...bulkResults,
+    authScopes: { clientLogin: true },
+    description: 'Starts, stops or deletes several tunnels, as `startTunnel`, `stopTunnel` and `deleteTunnel` do. One that fails does not affect the others.',
+    args: { ids: t.arg.idList(bulkIds), change: t.arg({ type: TunnelChange, required: true, description: 'The change.' }) },
+    resolve: (_root, { ids, change }, context) => changeEach(context, ids, (id) => changes[change](context, id)),
   }),
 }));

@@ -7,7 +7,8 @@ import type { Page } from '../../store/hot/page.ts';
 import { nullWithoutSecrets, secretOf } from '../access/secret-field.ts';
 import { builder } from '../builder.ts';
 import type { ShownFields } from '../values/columns.ts';
-import type { columnsOfTunnel } from './columns.ts';
+import { columnsOfTunnel } from './columns.ts';
+import { versionField, versionOf } from '../values/version.ts';
 import { Client } from '../client/type.ts';
 import { pageArgs, rowLimits, pageRange } from '../lists/page.ts';
 import { stored } from '../values/stored.ts';
@@ -21,6 +22,7 @@ export const Tunnel = builder.prismaObject('Tunnel', {
   fields: (t) =>
     ({
       id: t.exposeID('id', { description: 'The id of the tunnel.' }),
+      version: t.string({ description: versionField, resolve: (row, _args, context) => versionOf(context, columnsOfTunnel, row) }),
       mode: t.field({ type: TunnelMode, description: 'What the tunnel forwards or serves.', resolve: (row) => stored(tunnelModes, row.mode) }),
       remark: t.exposeString('remark', { description: 'A note.' }),
       port: t.field({

@@ -7,6 +7,7 @@ import { AditError } from '../errors.ts';
 import { Problems } from '../values/problems.ts';
 import { checkSlot, clientWithRoom } from '../client/quota-rules.ts';
 import { columnsHaving } from '../values/columns.ts';
+import { checkVersion, type UpdateOptions, versionOf } from '../values/version.ts';
 import { columnsOfTunnel } from './columns.ts';
 import { accountsOf, tunnelColumns, type TunnelValues } from './input.ts';
 import { sameListener, writeWithPort, checkMode, keyOf, withUniqueKey } from './rules.ts';
@@ -50,13 +51,20 @@ export function copyTunnel(context: Context, id: number): Promise<Tunnel> {
   );
 }
 
-/** /index/edit/ (contract 2.4, D7 to D10, D23). @param noStore the agent that declared it changes it */
-export async function updateTunnel(context: Context, problems: Problems, id: number, input: TunnelValues, noStore = false): Promise<Tunnel> {
+/** /index/edit/ (contract 2.4, D7 to D10, D23). */
+export async function updateTunnel(
+  context: Context,
+  problems: Problems,
+  id: number,
+  input: TunnelValues,
+  { noStore = false, expected }: UpdateOptions = {},
+): Promise<Tunnel> {
   const columns = tunnelColumns(problems, input, context.settings);
   return problems.during(() =>
     writeWithPort(context, async (tx, changed, leasePort) => {
       const { client: from, ...before } = await usableTunnel(context, tx, id);
       if (before.noStore && !noStore) throw new AditError('AGENTS_OWN', { resource: 'tunnel' });
+      checkVersion('tunnel', versionOf(context, columnsOfTunnel, before), expected);
       const wanted = nextTunnel(before, input, columns);
       const next = { ...wanted, password: problems.check(() => keyOf(wanted)) ?? '' };
       const accounts = problems.check(() => accountsOf(input.accounts, before.accounts));

@@ -6,6 +6,7 @@ import { createUser, deleteUser, setUserEnabled, updateUser } from './write.ts';
 import { withoutNulls } from '../values/empty.ts';
 import { idOf } from '../values/ids.ts';
 import { Problems } from '../values/problems.ts';
+import { expectedVersion } from '../values/version.ts';
 
 const id = { required: true, description: "The user's id." } as const;
 
@@ -24,10 +25,14 @@ builder.mutationFields((t) => ({
     type: User,
     authScopes: { administrator: true },
     description: "Changes a user. A new password ends the user's sessions and revokes their API tokens. For administrators.",
-    args: { id: t.arg.id(id), input: t.arg({ type: UpdateUserInput, required: true, description: 'The fields to change.' }) },
+    args: {
+      id: t.arg.id(id),
+      expectedVersion: t.arg.string(expectedVersion),
+      input: t.arg({ type: UpdateUserInput, required: true, description: 'The fields to change.' }),
+    },
     resolve: (_root, args, context) => {
       const problems = new Problems();
-      return updateUser(context, problems, idOf('id', args.id), userValues(problems, args.input));
+      return updateUser(context, problems, idOf('id', args.id), userValues(problems, args.input), { expected: args.expectedVersion });
     },
   }),
   changePassword: t.field({

@@ -4,7 +4,8 @@ import type { Page } from '../../store/hot/page.ts';
 import { forAdministrators, nullUnlessAdministrator } from '../access/administrator-field.ts';
 import { builder } from '../builder.ts';
 import type { ShownFields } from '../values/columns.ts';
-import type { columnsOfUser } from './columns.ts';
+import { columnsOfUser } from './columns.ts';
+import { versionField, versionOf } from '../values/version.ts';
 import { numberOrNull } from '../values/empty.ts';
 
 /** An ordinary account (contract 1.2), which owns clients. Its password is not shown. */
@@ -13,6 +14,7 @@ export const User = builder.prismaObject('User', {
   fields: (t) =>
     ({
       id: t.exposeID('id', { description: 'The id of the user.' }),
+      version: t.string({ description: versionField, resolve: (row, _args, context) => versionOf(context, columnsOfUser, row) }),
       username: t.exposeString('username', { description: 'The login name.' }),
       enabled: t.boolean({
         description: 'False = the user is disabled or has expired: they cannot log in, and their clients do not serve.',

@@ -5,6 +5,8 @@ import { hashPassword, checkedPassword } from '../access/password.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
 import { Problems } from '../values/problems.ts';
+import { type Basis, checkVersion, versionOf } from '../values/version.ts';
+import { columnsOfUser } from './columns.ts';
 import { newPassword, userColumns, type UserValues } from './input.ts';
 import { checkClientQuota, checkExpiry, clientsOf, expireClientsWith, uniqueName, userById, checkCurrentPassword, userOfPassword } from './rules.ts';
 
@@ -26,7 +28,7 @@ export async function createUser(context: Context, problems: Problems, input: Us
 }
 
 /** /user/edit/ (contract 2.3, D23). */
-export async function updateUser(context: Context, problems: Problems, id: number, input: UserValues): Promise<User> {
+export async function updateUser(context: Context, problems: Problems, id: number, input: UserValues, { expected }: Basis = {}): Promise<User> {
   const columns = userColumns(problems, input, context.settings);
   const password = problems.check(() => newPassword(input));
   if (input.password?.trim() === '') problems.note(new AditError('PASSWORD_EMPTY', { field: 'password' }));
@@ -34,6 +36,7 @@ export async function updateUser(context: Context, problems: Problems, id: numbe
   return problems.during(() =>
     context.write(async (tx, changed) => {
       const before = await userById(tx, id);
+      checkVersion('user', versionOf(context, columnsOfUser, before), expected);
       problems.check(() => checkClientQuota(before, columns.maxClients));
       const expiryMoves = columns.expiresAt !== undefined && columns.expiresAt?.getTime() !== before.expiresAt?.getTime();
       if (expiryMoves) await problems.later(() => checkExpiry(tx, id, columns.expiresAt ?? null));

@@ -3,8 +3,13 @@ import type { Client } from '../../store/generated/sqlite/client.ts';
 import type { Page } from '../../store/hot/page.ts';
 import { builder } from '../builder.ts';
 import { clientRuntime } from '../client/runtime.ts';
+import type { ProblemPage } from '../problem/board.ts';
+import type { Problem } from '../problem/codes.ts';
+import { clientOf, hostOf, ProblemCode, problemId, ProblemSeverity, severityOf, tunnelOf } from '../problem/type.ts';
+import type { Context } from '../context.ts';
+import { textOrNull } from '../values/empty.ts';
 import { listQuery } from '../lists/list.ts';
-import { pageArgs, rowLimits, SortDirection, sortFields } from '../lists/page.ts';
+import { pageArgs, pageRange, rowLimits, SortDirection, sortFields } from '../lists/page.ts';
 
 /** The numbers, states and notes of a client that are shown on a public display. */
 const WallClient = builder.objectRef<{ readonly row: Client; readonly state: ClientState }>('WallClient').implement({
@@ -61,11 +66,60 @@ const WallSort = builder.inputType('WallSort', {
   }),
 });
 
+/** The client, tunnel or host with a problem. */
+async function recordOf(found: Problem, context: Context) {
+  return await clientOf(found, context) ?? await tunnelOf(found, context) ?? await hostOf(found, context);
+}
+
+const WallProblem = builder.objectRef<Problem>('WallProblem').implement({
+  description: 'What a wall display shows of a problem: neither addresses nor user names.',
+  fields: (t) => ({
+    id: t.id({ description: 'The same as long as the problem lasts.', resolve: problemId }),
+    code: t.field({ type: ProblemCode, description: 'What is wrong.', resolve: ({ code }) => code }),
+    severity: t.field({ type: ProblemSeverity, description: 'How serious it is.', resolve: severityOf }),
+    since: t.expose('since', { type: 'DateTime', nullable: true, description: 'Since when; null = unknown.' }),
+    remark: t.string({
+      nullable: true,
+      description: 'The note of the client, tunnel or host; null = none, or the problem is that of a user or the server.',
+      resolve: async (found, _args, context) => textOrNull((await recordOf(found, context))?.remark ?? ''),
+    }),
+    client: t.field({
+      type: WallClient,
+      nullable: true,
+      description: 'The client that has the problem, or whose tunnel or host has it.',
+      resolve: async (found, _args, context) => {
+        const row = await recordOf(found, context);
+        const client = row && 'clientId' in row ? await context.loaders.clients.load(row.clientId) : row;
+        return client ? { row: client, state: clientRuntime(client, await context.loaders.clientStates.load(client.id)) } : null;
+      },
+    }),
+  }),
+});
+
+const WallProblemPage = builder.objectRef<ProblemPage>('WallProblemPage').implement({
+  description: 'A page of the problems, for a wall display.',
+  fields: (t) => ({
+    rows: t.field({ type: [WallProblem], description: 'The problems on the page.', resolve: ({ rows }) => [...rows] }),
+    total: t.exposeInt('total', { description: 'The number of all problems.' }),
+    broken: t.exposeInt('broken', { description: 'The number of those with the severity BROKEN.' }),
+  }),
+});
+
+builder.queryField('wallProblems', (t) =>
+  t.field({
+    type: WallProblemPage,
+    authScopes: { wall: true },
+    description: 'What is wrong, as `problems`, without addresses, keys or user names.',
+    args: { limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }) },
+    resolve: (_root, { limit }, context) => context.problems.page(context.caller, pageRange({ limit })),
+  }));
+
 builder.queryField('wall', (t) =>
   t.field({
     type: WallPage,
     authScopes: { wall: true },
-    description: 'The clients with their states and counters, without addresses, keys or user names. This is all that tokens with the scope `WALL` can read.',
+    description:
+      'The clients with their states and counters, without addresses, keys or user names. Tokens with the scope `WALL` can read this and `wallProblems`, and nothing else.',
     args: {
       sort: t.arg({ type: WallSort, description: pageArgs.sort }),
       offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),

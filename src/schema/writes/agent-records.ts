@@ -122,11 +122,11 @@ class Records {
         ...(id !== undefined && entry.tunnel.port === 0 && { port: undefined }),
         clientId: this.#clientId,
       };
-      return id === undefined ? createTunnel(this.#context, problems, input, true) : updateTunnel(this.#context, problems, id, input, true);
+      return id === undefined ? createTunnel(this.#context, problems, input, true) : updateTunnel(this.#context, problems, id, input, { noStore: true });
     }
     const { host, platformDomainId, ...rest } = entry.host satisfies Record<DeclaredFields<typeof columnsOfHost>, unknown>;
     const input = { ...rest, ...(host === '' ? { mode: 'platform' as const, platformDomainId } : { mode: 'custom' as const, host }), clientId: this.#clientId };
-    return id === undefined ? createHost(this.#context, problems, input, true) : updateHost(this.#context, problems, id, input, true);
+    return id === undefined ? createHost(this.#context, problems, input, true) : updateHost(this.#context, problems, id, input, { noStore: true });
   }
 
   /** null = it was deleted in the meantime, alone or with its client. */

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type CertificateStatus, describeCertificate, certificateStatusOf } from '../../../rules/certificate.ts';
 import { acmeFault } from '../../../rules/acme-name.ts';
 import type { Acme } from '../../acme/acme.ts';
-import type { CertificateState, WantedHost } from '../../face.ts';
+import type { AcmeRetry, CertificateState, WantedHost } from '../../face.ts';
 import { Certificate, type CertificateSource } from './certificate.ts';
 import { TicketKeys } from './ticket-keys.ts';
 
@@ -114,6 +114,11 @@ export class Certificates {
     const { acmeName } = certificate.source;
     const acme = acmeName === undefined ? undefined : this.#acme?.state(acmeName);
     return { inUse: facts ? describeCertificate(facts) : null, status: certificateStatusOf(facts, problem, this.#now(), host), problem, acme: acme ?? null };
+  }
+
+  /** @see EngineFace.retryAcme */
+  retryAcme({ source: { acmeName } }: Certificate): AcmeRetry {
+    return acmeName === undefined || !this.#acme ? { kind: 'notFailed' } : this.#acme.retry(acmeName);
   }
 
   #tell(shared: Shared): void {

@@ -67,11 +67,13 @@ export const common = {
     zone: (zone: string) => `times in ${zone}`,
     failed: 'The list could not be loaded',
   },
+  targets: { check: 'Let the agent try these targets' },
   form: {
     notSaved: (count: number) => count === 0 ? 'Nothing was saved.' : `Nothing was saved: ${counted(count, 'field needs', 'fields need')} another value.`,
     saved: 'Saved',
     unsaved: 'You have unsaved changes. Leave this page and lose them?',
     conflict: 'Somebody else changed this record while you edited it.',
+    conflictHidden: 'None of the values shown here differs from yours, but a password or a hidden field does. If you save, your values replace theirs.',
     conflictText: (fields: string) => `Changed meanwhile: ${fields}. If you save, your values replace theirs.`,
     takeTheirs: 'Load theirs',
     keepMine: 'Save mine',

@@ -1,3 +1,7 @@
+import type { FindingCode, FixCode } from '../../generated/graphql.ts';
+import { type CodedText, serverText } from '../coded.ts';
+import type { Formats } from '../formats.ts';
+
 /** The diagnosis of a host or tunnel. */
 export const diagnosis = {
   title: 'Diagnosis',
@@ -32,6 +36,10 @@ export const diagnosis = {
   },
   outcomes: { PASSED: 'passed', STOPPED: 'stops visitors', UNKNOWN: 'unknown', AFTER: 'not reached' },
   fix: 'To fix it',
+  finding: (finding: CodedText<FindingCode>, f: Formats): string => serverText(finding, f),
+  fixing: (fix: CodedText<FixCode>, f: Formats): string => serverText(fix, f),
+  sentence: (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`,
+  refused: 'Refused here since the server started',
   probes: 'Dialed targets',
   reached: (ms: string) => `accepted the connection in ${ms} ms`,
   notReached: 'did not accept a connection',

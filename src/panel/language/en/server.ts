@@ -43,6 +43,7 @@ export const server = {
     },
     facts: 'This server',
     version: 'Version',
+    startedAt: 'Running since',
     publicAddress: 'Public address',
     bridge: 'Agents connect to port',
     fingerprint: 'Fingerprint of its certificate',

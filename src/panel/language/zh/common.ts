@@ -4,7 +4,7 @@ import type { Messages } from '../en/index.ts';
 export const numeral = (count: number): string => count.toLocaleString('zh-CN');
 
 /** Words that all pages use. */
-export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'list' | 'form' | 'states' | 'traffic' | 'paging'> = {
+export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'targets' | 'list' | 'form' | 'states' | 'traffic' | 'paging'> = {
   units: { now: '刚刚', days: '天', hours: '小时', minutes: '分钟', seconds: '秒' },
   words: {
     never: '永不',
@@ -68,11 +68,13 @@ export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'list' | 'fo
     zone: (zone) => `时间为 ${zone}`,
     failed: '无法加载列表',
   },
+  targets: { check: '让 Agent 尝试连接这些目标' },
   form: {
     notSaved: (count) => count === 0 ? '未保存。' : `未保存：${numeral(count)} 个字段需要修改。`,
     saved: '已保存',
     unsaved: '有未保存的修改。要离开此页面并放弃修改吗？',
     conflict: '您编辑期间，他人修改了此记录。',
+    conflictHidden: '此处显示的值没有变化，但某个密码或未显示的字段已更改。保存后将以您的值覆盖。',
     conflictText: (fields) => `已被修改：${fields}。保存后将以您的值覆盖。`,
     takeTheirs: '采用对方',
     keepMine: '保存我的',

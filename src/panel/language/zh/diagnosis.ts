@@ -1,4 +1,6 @@
+import { filled } from '../coded.ts';
 import type { Messages } from '../en/index.ts';
+import { findings, fixes } from './findings.ts';
 
 /** The diagnosis of a host or tunnel. */
 export const diagnosis: Messages['diagnosis'] = {
@@ -34,6 +36,10 @@ export const diagnosis: Messages['diagnosis'] = {
   },
   outcomes: { PASSED: '通过', STOPPED: '阻止访客', UNKNOWN: '未知', AFTER: '未到达' },
   fix: '如何修复',
+  finding: (finding, f) => filled(findings[finding.code], finding, f),
+  fixing: (fix, f) => filled(fixes[fix.code], fix, f),
+  sentence: (text) => /[。.!?]$/.test(text) ? text : `${text}。`,
+  refused: '自服务器启动以来在此拒绝的访客',
   probes: '已连接的目标',
   reached: (ms) => `在 ${ms} ms 内接受了连接`,
   notReached: '没有接受连接',

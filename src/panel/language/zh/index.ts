@@ -7,9 +7,10 @@ import { diagnosis } from './diagnosis.ts';
 import { errors } from './errors.ts';
 import { hosts } from './hosts.ts';
 import { people } from './people.ts';
+import { problems } from './problems.ts';
 import { server } from './server.ts';
 import { shell } from './shell.ts';
 import { tunnels } from './tunnels.ts';
 
 /** The messages in Simplified Chinese. */
-export const zh: Messages = { ...common, shell, errors, clients, tunnels, hosts, diagnosis, dashboard, audit, people, server };
+export const zh: Messages = { ...common, shell, errors, clients, tunnels, hosts, diagnosis, dashboard, audit, people, problems, server };

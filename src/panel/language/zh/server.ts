@@ -44,6 +44,7 @@ export const server: Messages['server'] = {
     },
     facts: '此服务器',
     version: '版本',
+    startedAt: '启动时间',
     publicAddress: '公网地址',
     bridge: 'Agent 连接的端口',
     fingerprint: '其证书的指纹',

@@ -1,9 +1,9 @@
 import { useState } from 'react';
-import type { CombinedError } from 'urql';
+import type { CombinedError, OperationResult } from 'urql';
 import { useEvents } from '../../api/live.ts';
 import { useAsk, useData } from '../../api/use.ts';
 import { graphql, unmask } from '../../generated/index.ts';
-import type { AuditAction, AuditEntryFieldsFragment, AuditEntryFilter, AuditResource, CallerKind } from '../../generated/graphql.ts';
+import type { AuditAction, AuditEntriesQuery, AuditEntryFieldsFragment, AuditEntryFilter, AuditResource, CallerKind } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { Banner, Empty } from '../../parts/banner.tsx';
 import { Failure } from '../../parts/failure.tsx';
@@ -41,6 +41,8 @@ const callers: readonly CallerKind[] = ['ADMINISTRATOR', 'USER', 'CLIENT', 'ANON
 /** The entries that one request of the download asks for. */
 const downloadRows = 200;
 
+type Answer = OperationResult<AuditEntriesQuery>;
+
 /** `/audit`: who changed what. */
 export default function AuditPage() {
   const { t, f } = useLanguage();
@@ -58,13 +60,13 @@ export default function AuditPage() {
 
   async function download(): Promise<void> {
     const lines: string[] = [];
-    // Entries that are added meanwhile would shift the pages.
-    const until = filter.to ?? new Date().toISOString();
-    for (let offset = 0;; offset += downloadRows) {
-      const { data: page, error: failure } = await ask(entriesQuery, { filter: { ...filter, to: until }, offset, limit: downloadRows });
+    let beforeId: string | null = null;
+    for (;;) {
+      const { data: page, error: failure }: Answer = await ask(entriesQuery, { filter: { ...filter, beforeId }, offset: 0, limit: downloadRows });
       const entries: readonly AuditEntryFieldsFragment[] = page?.auditEntries?.rows.map((row) => unmask(auditEntry, row)) ?? [];
       lines.push(...entries.map((entry) => JSON.stringify(entry)));
       setLoaded(lines.length);
+      beforeId = entries.at(-1)?.id ?? null;
       if (failure !== undefined || entries.length < downloadRows) {
         setLoaded(undefined);
         setDownloadError(failure);

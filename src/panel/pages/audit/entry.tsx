@@ -4,7 +4,7 @@ import { Icon } from '../../parts/icon.tsx';
 
 /** An entry of the audit log. */
 export const auditEntry = graphql(`
-  fragment AuditEntryFields on AuditEntry { id at callerKind callerId method address resource resourceId action before after }
+  fragment AuditEntryFields on AuditEntry { id at callerKind callerId callerName method address resource resourceId action before after }
 `);
 
 /** A field that differs. */
@@ -19,7 +19,7 @@ export function Entry({ of, onOnly }: { readonly of: FragmentType<typeof auditEn
   const { t, f } = useLanguage();
   const entry = unmask(auditEntry, of);
   const differences = differencesOf(entry.before, entry.after);
-  const who = t.audit.callers[entry.callerKind] + (entry.callerId ? ` ${entry.callerId}` : '');
+  const who = [t.audit.callers[entry.callerKind], entry.callerName ?? entry.callerId].filter(Boolean).join(' ');
   const how = [entry.method && t.audit.methods[entry.method], entry.address].filter(Boolean).map((part) => ` · ${part}`).join('');
   return (
     <details className='entry'>

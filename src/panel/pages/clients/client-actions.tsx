@@ -3,15 +3,15 @@ import { useRun } from '../../api/use.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { type RecordActions, useRecordActions } from '../../parts/record-actions.tsx';
 
-const setEnabled = graphql(`
-  mutation SetClientEnabled($id: ID!, $enabled: Boolean!) { setClientEnabled(id: $id, enabled: $enabled) { id ...ClientState } }
-`);
-const remove = graphql(`
-  mutation DeleteClient($id: ID!) { deleteClient(id: $id) }
+const change = graphql(`
+  mutation ChangeClients($ids: [ID!]!, $change: ClientChange!) { changeClients(ids: $ids, change: $change) { id code message } }
 `);
 const reset = graphql(`
   mutation ResetClientTraffic($id: ID!) { resetClientTraffic(id: $id) { id runtime { inletBytes exportBytes } } }
 `);
+
+/** The names of the changes in the API. */
+const changes = { start: 'ENABLE', stop: 'DISABLE', delete: 'DELETE' } as const;
 
 /** What a question about a client names. */
 interface AffectedClient {
@@ -52,10 +52,9 @@ export function useClientActions(): RecordActions<AffectedClient> {
     return clients.length === 1 && first !== undefined ? first.remark || texts.nameless(first.id) : t.list.selected(clients.length);
   };
   return useRecordActions<AffectedClient>({
-    mutations: {
-      start: (id) => run(setEnabled, { id, enabled: true }),
-      stop: (id) => run(setEnabled, { id, enabled: false }),
-      delete: (id) => run(remove, { id }),
+    async change(ids, kind) {
+      const { data, error } = await run(change, { ids, change: changes[kind] });
+      return { results: data?.changeClients, error };
     },
     resetTraffic: (id) => run(reset, { id }),
     texts,

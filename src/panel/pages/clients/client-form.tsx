@@ -14,7 +14,7 @@ import { useOwners } from './owner-filter.tsx';
 
 const clientFields = graphql(`
   fragment ClientFields on Client {
-    id remark verifyKey compress encrypt configAllowed rateLimit flowLimit maxConnections maxTunnels basicUser hasBasicPassword
+    id version remark verifyKey compress encrypt configAllowed rateLimit flowLimit maxConnections maxTunnels basicUser hasBasicPassword
     blocklist allowlistEnabled allowlist hasAllowlistPassword expiresAt webUsername hasWebPassword owner { id }
   }
 `);
@@ -25,7 +25,9 @@ const create = graphql(`
   mutation CreateClient($input: CreateClientInput!) { createClient(input: $input) { id } }
 `);
 const update = graphql(`
-  mutation UpdateClient($id: ID!, $input: UpdateClientInput!) { updateClient(id: $id, input: $input) { id ...ClientFields ...ClientState } }
+  mutation UpdateClient($id: ID!, $version: String, $input: UpdateClientInput!) {
+    updateClient(id: $id, expectedVersion: $version, input: $input) { id version ...ClientFields ...ClientState }
+  }
 `);
 
 type Client = ClientFieldsFragment;
@@ -55,23 +57,24 @@ function Loaded({ client }: { readonly client: Client | undefined }) {
   const form = useForm({
     initial: valuesOf(client),
     validate: (values) => Object.fromEntries(numbers.filter((name) => !isCount(values[name])).map((name) => [name, t.form.notANumber])),
-    save: async (values) => {
+    save: async (values, version) => {
       if (client === undefined) {
         const { data, error } = await run(create, { input: inputOf(values, undefined, isAdministrator) });
         return { data: data?.createClient.id, error };
       }
-      const { data, error } = await run(update, { id: client.id, input: inputOf(values, client, isAdministrator) });
-      return { data: data?.updateClient.id, error };
+      const { data, error } = await run(update, { id: client.id, version: version ?? null, input: inputOf(values, client, isAdministrator) });
+      return { data: data?.updateClient.id, version: data?.updateClient.version, error };
     },
     onSaved: (id) => {
       toast(client === undefined ? texts.created : t.form.saved);
       navigate(`/clients/${id}`);
     },
     ...(client && {
+      version: client.version,
       reread: async () => {
         const { data } = await ask(clientQuery, { id: client.id });
         const now = unmask(clientFields, data?.client);
-        return now ? valuesOf(now) : undefined;
+        return now ? { version: now.version, values: valuesOf(now) } : undefined;
       },
     }),
   });

@@ -7,7 +7,12 @@ import { Icon } from '../../parts/icon.tsx';
 
 /** A check of a diagnosis. */
 export const diagnosisGates = graphql(`
-  fragment DiagnosisGates on DiagnosisGate { name outcome explanation remedy }
+  fragment DiagnosisGates on DiagnosisGate {
+    name outcome
+    findings { code text params { name value } }
+    fix { code text params { name value } }
+    refusals { cause count }
+  }
 `);
 /** A dialed target. */
 export const targetProbes = graphql(`
@@ -42,7 +47,7 @@ export function Gates({ gates: masked, probes: maskedProbes, more, onAgain }: {
             </button>
           }
         >
-          {stopping && sentence(stopping.explanation)}
+          {stopping?.findings.map((finding) => texts.sentence(texts.finding(finding, f))).join(' ')}
         </Banner>
       </div>
       <section className='card card-body' aria-labelledby='h-gates'>
@@ -71,9 +76,9 @@ export function Gates({ gates: masked, probes: maskedProbes, more, onAgain }: {
 }
 
 function GateItem(
-  { gate: { name, outcome, explanation, remedy }, isAfter, more }: { readonly gate: Gate; readonly isAfter: boolean; readonly more: ReactNode },
+  { gate: { name, outcome, findings, fix, refusals }, isAfter, more }: { readonly gate: Gate; readonly isAfter: boolean; readonly more: ReactNode },
 ) {
-  const { t } = useLanguage();
+  const { t, f } = useLanguage();
   const texts = t.diagnosis;
   const isStopped = outcome === 'STOPPED';
   const className = isStopped && !isAfter ? 'gate gate-stopped' : isAfter ? 'gate gate-after' : 'gate';
@@ -87,11 +92,17 @@ function GateItem(
           <h3>{texts.gates[name]}</h3>
           <span className='small muted'>{texts.outcomes[outcome]}</span>
         </div>
-        <p className='gate-found'>{sentence(explanation)}</p>
-        {isStopped && remedy && (
+        {findings.map((finding) => <p key={finding.code} className='gate-found'>{texts.sentence(texts.finding(finding, f))}</p>)}
+        {refusals.length > 0 && (
+          <p className='gate-found'>
+            {texts.refused}: {refusals.map(({ cause, count }) => `${t.clients.refusals[cause]} ${f.number(count)}`).join(', ')}
+          </p>
+        )}
+        {fix && !isStopped && <p className='gate-found'>{texts.sentence(texts.fixing(fix, f))}</p>}
+        {isStopped && fix && (
           <div className='gate-stop'>
             <p>
-              <strong>{texts.fix}:</strong> {sentence(remedy)}
+              <strong>{texts.fix}:</strong> {texts.sentence(texts.fixing(fix, f))}
             </p>
             {more}
           </div>
@@ -99,9 +110,4 @@ function GateItem(
       </div>
     </li>
   );
-}
-
-/** The server's texts begin in lower case and have no full stop. */
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
 }

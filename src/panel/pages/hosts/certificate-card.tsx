@@ -1,20 +1,38 @@
+import { useState } from 'react';
+import { failureOf } from '../../api/failure.ts';
+import { useRun } from '../../api/use.ts';
 import { type FragmentType, graphql, unmask } from '../../generated/index.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { Badge } from '../../parts/state.tsx';
+import { useToast } from '../../parts/toast.tsx';
+import { useViewer } from '../../shell/viewer.tsx';
 import { certificateTones } from './host-state.tsx';
 
 const certificateCard = graphql(`
   fragment CertificateCard on Host {
-    certificate { origin status problem names issuer expiresAt daysRemaining fingerprint acme { status problem nextAttemptAt } }
+    id
+    certificate { origin status problem names issuer expiresAt daysRemaining fingerprint acme { status failures problem nextAttemptAt } }
   }
+`);
+const retry = graphql(`
+  mutation RetryAcme($hostId: ID!) { retryAcme(hostId: $hostId) { id ...CertificateCard } }
 `);
 
 /** The certificate that visitors of a host get. */
 export function CertificateCard({ of }: { readonly of: FragmentType<typeof certificateCard> }) {
   const { t, f } = useLanguage();
-  const { certificate } = unmask(certificateCard, of);
+  const { readOnly } = useViewer();
+  const run = useRun();
+  const toast = useToast();
+  const [failure, setFailure] = useState<string>();
+  const { id, certificate } = unmask(certificateCard, of);
   const texts = t.hosts.certificate;
   const { acme } = certificate;
+  async function tryAgain(): Promise<void> {
+    const { error } = await run(retry, { hostId: id });
+    setFailure(error && failureOf(error, t).text);
+    if (error === undefined) toast(texts.retried);
+  }
   return (
     <section className='card lg-6' aria-labelledby='h-certificate'>
       <div className='card-head'>
@@ -63,6 +81,13 @@ export function CertificateCard({ of }: { readonly of: FragmentType<typeof certi
               {texts.acmeStates[acme.status]}
               {acme.problem && <span className='danger-text'>: {acme.problem}</span>}
               {acme.nextAttemptAt && <span className='muted'>{' '}({texts.nextAttempt(f.short(acme.nextAttemptAt))})</span>}
+              {acme.status === 'FAILED' && !readOnly && (
+                <p className='actions'>
+                  <span className='muted'>{texts.failures(acme.failures)}</span>
+                  <button type='button' className='btn btn-s' onClick={() => void tryAgain()}>{texts.retry}</button>
+                </p>
+              )}
+              {failure !== undefined && <p className='danger-text' role='alert'>{failure}</p>}
             </dd>
           </>
         )}

@@ -2,6 +2,7 @@ import { useRef } from 'react';
 import { useLanguage } from '../../language/language.tsx';
 import { CheckField, LinesField } from '../../parts/field.tsx';
 import type { Form } from '../../parts/form.tsx';
+import { CertificateCheck } from './certificate-check.tsx';
 import type { HostValues } from './host-values.ts';
 
 /** Larger files are no certificates. */
@@ -62,6 +63,7 @@ export function CertificateFields({ form, hasCertificate }: { readonly form: For
         />
         <button type='button' className='btn btn-s' onClick={() => chooser.current?.click()}>{chooseFiles}</button>
       </div>
+      <CertificateCheck {...form.values} />
       {hasCertificate && <CheckField form={form} name='removeCertificate' label={labels.removeCertificate} />}
     </div>
   );

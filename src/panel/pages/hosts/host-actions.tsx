@@ -3,18 +3,15 @@ import { graphql } from '../../generated/index.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { type RecordActions, useRecordActions } from '../../parts/record-actions.tsx';
 
-const start = graphql(`
-  mutation StartHost($id: ID!) { startHost(id: $id) { id ...HostState } }
-`);
-const stop = graphql(`
-  mutation StopHost($id: ID!) { stopHost(id: $id) { id ...HostState } }
-`);
-const remove = graphql(`
-  mutation DeleteHost($id: ID!) { deleteHost(id: $id) }
+const change = graphql(`
+  mutation ChangeHosts($ids: [ID!]!, $change: HostChange!) { changeHosts(ids: $ids, change: $change) { id code message } }
 `);
 const reset = graphql(`
   mutation ResetHostTraffic($id: ID!) { resetHostTraffic(id: $id) { id runtime { inletBytes exportBytes } } }
 `);
+
+/** The names of the changes in the API. */
+const changes = { start: 'START', stop: 'STOP', delete: 'DELETE' } as const;
 
 /** What a question about a host names. */
 interface AffectedHost {
@@ -33,7 +30,10 @@ export function useHostActions(): RecordActions<AffectedHost> {
   const nameOf = ([first]: readonly AffectedHost[]): string => first === undefined ? '' : first.host + first.location;
   const connectionsOf = (hosts: readonly AffectedHost[]): number => hosts.reduce((sum, { runtime }) => sum + runtime.connections, 0);
   return useRecordActions<AffectedHost>({
-    mutations: { start: (id) => run(start, { id }), stop: (id) => run(stop, { id }), delete: (id) => run(remove, { id }) },
+    async change(ids, kind) {
+      const { data, error } = await run(change, { ids, change: changes[kind] });
+      return { results: data?.changeHosts, error };
+    },
     resetTraffic: (id) => run(reset, { id }),
     texts,
     questions: {

@@ -12,6 +12,7 @@ import { FormFrame, useForm } from '../../parts/form.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { TargetCheck } from '../../parts/target-check.tsx';
 import { useToast } from '../../parts/toast.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 import { CertificateFields } from './certificate-fields.tsx';
@@ -21,7 +22,7 @@ import { PlatformNameCheck } from './platform-name.tsx';
 
 const hostFields = graphql(`
   fragment HostFields on Host {
-    id host location scheme mode platformDomainId platformPrefix remark targets localProxy headers hostChange
+    id version host location scheme mode platformDomainId platformPrefix remark targets localProxy headers hostChange
     certificatePath privateKeyPath hasCertificate hasPrivateKey autoHttps acme noStore publicUrls client { id remark }
   }
 `);
@@ -35,7 +36,9 @@ const create = graphql(`
   mutation CreateHost($input: CreateHostInput!) { createHost(input: $input) { id } }
 `);
 const update = graphql(`
-  mutation UpdateHost($id: ID!, $input: UpdateHostInput!) { updateHost(id: $id, input: $input) { id ...HostFields ...HostOverview } }
+  mutation UpdateHost($id: ID!, $version: String, $input: UpdateHostInput!) {
+    updateHost(id: $id, expectedVersion: $version, input: $input) { id version ...HostFields ...HostOverview }
+  }
 `);
 
 const modes: readonly HostMode[] = ['CUSTOM', 'PLATFORM'];
@@ -57,7 +60,7 @@ export default function HostForm({ id }: { readonly id?: string }) {
 
 function Loaded({ host, children }: { readonly host: HostFieldsFragment | undefined; readonly children?: ReactNode }) {
   const { t } = useLanguage();
-  const { readOnly, role, client: ownClient } = useViewer();
+  const { readOnly, role, client: ownClient, server } = useViewer();
   const [, navigate] = useLocation();
   const [parameters] = useSearchParams();
   const run = useRun();
@@ -73,24 +76,25 @@ function Loaded({ host, children }: { readonly host: HostFieldsFragment | undefi
       ...(values.clientId === '' && { clientId: t.form.required }),
       ...(values.mode === 'PLATFORM' && values.platformDomainId === '' && { platformDomainId: t.errors.codes.PLATFORM_DOMAIN_REQUIRED }),
     }),
-    save: async (values) => {
+    save: async (values, version) => {
       const input = { ...inputOf(values, host), clientId: values.clientId };
       if (host === undefined) {
         const { data, error } = await run(create, { input });
         return { data: data?.createHost.id, error };
       }
-      const { data, error } = await run(update, { id: host.id, input });
-      return { data: data?.updateHost.id, error };
+      const { data, error } = await run(update, { id: host.id, version: version ?? null, input });
+      return { data: data?.updateHost.id, version: data?.updateHost.version, error };
     },
     onSaved: (id) => {
       toast(host === undefined ? texts.created : t.form.saved);
       if (host === undefined) navigate(`/hosts/${id}`);
     },
     ...(host && {
+      version: host.version,
       reread: async () => {
         const { data } = await ask(hostQuery, { id: host.id });
         const now = unmask(hostFields, data?.host);
-        return now ? valuesOf(now, clientId) : undefined;
+        return now ? { version: now.version, values: valuesOf(now, clientId) } : undefined;
       },
     }),
   });
@@ -162,7 +166,8 @@ function Loaded({ host, children }: { readonly host: HostFieldsFragment | undefi
               {!isLogin && <ClientField form={form} name='clientId' label={labels.clientId} hint={hints.client} />}
               <LinesField form={form} name='targets' label={labels.targets} hint={hints.targets} />
             </div>
-            <CheckField form={form} name='localProxy' label={labels.localProxy} hint={hints.localProxy} />
+            <TargetCheck clientId={values.clientId} targets={values.targets} />
+            {(server.allowLocalProxy || host?.localProxy) && <CheckField form={form} name='localProxy' label={labels.localProxy} hint={hints.localProxy} />}
           </section>
           {values.scheme !== 'HTTP' && (
             <section className='card card-body' aria-labelledby='h-tls'>
@@ -170,7 +175,7 @@ function Loaded({ host, children }: { readonly host: HostFieldsFragment | undefi
               <CheckField form={form} name='autoHttps' label={labels.autoHttps} />
               {!isPlatform && (
                 <>
-                  <CheckField form={form} name='acme' label={labels.acme} hint={hints.acme} />
+                  {(server.acme || host?.acme) && <CheckField form={form} name='acme' label={labels.acme} hint={hints.acme} />}
                   <CertificateFields form={form} hasCertificate={host?.hasCertificate ?? false} />
                 </>
               )}

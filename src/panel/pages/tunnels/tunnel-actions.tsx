@@ -4,14 +4,8 @@ import { useLanguage } from '../../language/language.tsx';
 import { type RecordActions, useRecordActions } from '../../parts/record-actions.tsx';
 import { useToast } from '../../parts/toast.tsx';
 
-const start = graphql(`
-  mutation StartTunnel($id: ID!) { startTunnel(id: $id) { id ...TunnelState } }
-`);
-const stop = graphql(`
-  mutation StopTunnel($id: ID!) { stopTunnel(id: $id) { id ...TunnelState } }
-`);
-const remove = graphql(`
-  mutation DeleteTunnel($id: ID!) { deleteTunnel(id: $id) }
+const change = graphql(`
+  mutation ChangeTunnels($ids: [ID!]!, $change: TunnelChange!) { changeTunnels(ids: $ids, change: $change) { id code message } }
 `);
 const copy = graphql(`
   mutation CopyTunnel($id: ID!) { copyTunnel(id: $id) { id } }
@@ -19,6 +13,9 @@ const copy = graphql(`
 const reset = graphql(`
   mutation ResetTunnelTraffic($id: ID!) { resetTunnelTraffic(id: $id) { id runtime { inletBytes exportBytes } } }
 `);
+
+/** The names of the changes in the API. */
+const changes = { start: 'START', stop: 'STOP', delete: 'DELETE' } as const;
 
 /** What a question about a tunnel names. */
 interface AffectedTunnel {
@@ -37,7 +34,10 @@ export function useTunnelActions(): RecordActions<AffectedTunnel> & { readonly c
   const nameOf = ([first]: readonly AffectedTunnel[]): string => first === undefined ? '' : first.remark || texts.nameless(first.id);
   const connectionsOf = (tunnels: readonly AffectedTunnel[]): number => tunnels.reduce((sum, { runtime }) => sum + runtime.connections, 0);
   const actions = useRecordActions<AffectedTunnel>({
-    mutations: { start: (id) => run(start, { id }), stop: (id) => run(stop, { id }), delete: (id) => run(remove, { id }) },
+    async change(ids, kind) {
+      const { data, error } = await run(change, { ids, change: changes[kind] });
+      return { results: data?.changeTunnels, error };
+    },
     resetTraffic: (id) => run(reset, { id }),
     texts,
     questions: {

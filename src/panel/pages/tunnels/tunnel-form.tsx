@@ -13,13 +13,14 @@ import { FormFrame, useForm } from '../../parts/form.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { TargetCheck } from '../../parts/target-check.tsx';
 import { useToast } from '../../parts/toast.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 import { TunnelOverview } from './tunnel-overview.tsx';
 
 const tunnelFields = graphql(`
   fragment TunnelFields on Tunnel {
-    id mode remark port serverIp targets localProxy password localPath stripPrefix proxyProtocol noStore client { id remark }
+    id version mode remark port serverIp targets localProxy password localPath stripPrefix proxyProtocol noStore client { id remark }
   }
 `);
 const tunnelQuery = graphql(`
@@ -29,7 +30,9 @@ const create = graphql(`
   mutation CreateTunnel($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }
 `);
 const update = graphql(`
-  mutation UpdateTunnel($id: ID!, $input: UpdateTunnelInput!) { updateTunnel(id: $id, input: $input) { id ...TunnelFields ...TunnelRow } }
+  mutation UpdateTunnel($id: ID!, $version: String, $input: UpdateTunnelInput!) {
+    updateTunnel(id: $id, expectedVersion: $version, input: $input) { id version ...TunnelFields ...TunnelRow }
+  }
 `);
 
 type Tunnel = TunnelFieldsFragment;
@@ -62,7 +65,7 @@ export default function TunnelForm({ id }: { readonly id?: string }) {
 
 function Loaded({ tunnel, children }: { readonly tunnel: Tunnel | undefined; readonly children?: ReactNode }) {
   const { t } = useLanguage();
-  const { readOnly, role, client: ownClient } = useViewer();
+  const { readOnly, role, client: ownClient, server } = useViewer();
   const [, navigate] = useLocation();
   const [parameters] = useSearchParams();
   const run = useRun();
@@ -80,24 +83,25 @@ function Loaded({ tunnel, children }: { readonly tunnel: Tunnel | undefined; rea
       ...(values.clientId === '' && { clientId: t.form.required }),
       ...(!isCount(values.port) && { port: t.form.notANumber }),
     }),
-    save: async (values) => {
+    save: async (values, version) => {
       const input = inputOf(values);
       if (tunnel === undefined) {
         const { data, error } = await run(create, { input });
         return { data: data?.createTunnel.id, error };
       }
-      const { data, error } = await run(update, { id: tunnel.id, input });
-      return { data: data?.updateTunnel.id, error };
+      const { data, error } = await run(update, { id: tunnel.id, version: version ?? null, input });
+      return { data: data?.updateTunnel.id, version: data?.updateTunnel.version, error };
     },
     onSaved: (id) => {
       toast(tunnel === undefined ? texts.created : t.form.saved);
       if (tunnel === undefined) navigate(`/tunnels/${id}`);
     },
     ...(tunnel && {
+      version: tunnel.version,
       reread: async () => {
         const { data } = await ask(tunnelQuery, { id: tunnel.id });
         const now = unmask(tunnelFields, data?.tunnel);
-        return now ? valuesOf(now, asked) : undefined;
+        return now ? { version: now.version, values: valuesOf(now, asked) } : undefined;
       },
     }),
   });
@@ -146,6 +150,7 @@ function Loaded({ tunnel, children }: { readonly tunnel: Tunnel | undefined; rea
                 {has('stripPrefix') && <TextField form={form} name='stripPrefix' label={labels.stripPrefix} hint={hints.stripPrefix} isMono isOptional />}
               </div>
               {has('targets') && <LinesField form={form} name='targets' label={labels.targets} hint={hints.targets} />}
+              {has('targets') && mode !== 'UDP' && <TargetCheck clientId={form.values.clientId} targets={form.values.targets} />}
               {has('proxyProtocol') && (
                 <SelectField
                   form={form}
@@ -155,7 +160,9 @@ function Loaded({ tunnel, children }: { readonly tunnel: Tunnel | undefined; rea
                   options={protocols.map((each) => [each, texts.proxyProtocols[each]])}
                 />
               )}
-              {has('targets') && <CheckField form={form} name='localProxy' label={labels.localProxy} hint={hints.localProxy} />}
+              {has('targets') && (server.allowLocalProxy || tunnel?.localProxy) && (
+                <CheckField form={form} name='localProxy' label={labels.localProxy} hint={hints.localProxy} />
+              )}
             </section>
             {has('port') && targets !== '' && (
               <p className='sentence'>

@@ -13,7 +13,7 @@ import { useToast } from '../../parts/toast.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 
 const userFields = graphql(`
-  fragment UserFields on User { id username remark maxClients maxTunnels expiresAt }
+  fragment UserFields on User { id version username remark maxClients maxTunnels expiresAt }
 `);
 const userQuery = graphql(`
   query UserForm($id: ID!) { user(id: $id) { id ...UserFields } }
@@ -22,7 +22,9 @@ const create = graphql(`
   mutation CreateUser($input: CreateUserInput!) { createUser(input: $input) { id } }
 `);
 const update = graphql(`
-  mutation UpdateUser($id: ID!, $input: UpdateUserInput!) { updateUser(id: $id, input: $input) { id ...UserFields } }
+  mutation UpdateUser($id: ID!, $version: String, $input: UpdateUserInput!) {
+    updateUser(id: $id, expectedVersion: $version, input: $input) { id version ...UserFields }
+  }
 `);
 
 const numbers = ['maxClients', 'maxTunnels'] as const;
@@ -48,24 +50,25 @@ function Loaded({ user }: { readonly user: UserFieldsFragment | undefined }) {
   const form = useForm({
     initial: valuesOf(user),
     validate: (values) => Object.fromEntries(numbers.filter((name) => !isCount(values[name])).map((name) => [name, t.form.notANumber])),
-    save: async (values) => {
+    save: async (values, version) => {
       const { password, ...input } = inputOf(values);
       if (user === undefined) {
         const { data, error } = await run(create, { input: { ...input, password } });
         return { data: data?.createUser.id, error };
       }
-      const { data, error } = await run(update, { id: user.id, input: { ...input, ...(password !== '' && { password }) } });
-      return { data: data?.updateUser.id, error };
+      const { data, error } = await run(update, { id: user.id, version: version ?? null, input: { ...input, ...(password !== '' && { password }) } });
+      return { data: data?.updateUser.id, version: data?.updateUser.version, error };
     },
     onSaved: () => {
       toast(user === undefined ? texts.created : t.form.saved);
       navigate('/users');
     },
     ...(user && {
+      version: user.version,
       reread: async () => {
         const { data } = await ask(userQuery, { id: user.id });
         const now = unmask(userFields, data?.user);
-        return now ? valuesOf(now) : undefined;
+        return now ? { version: now.version, values: valuesOf(now) } : undefined;
       },
     }),
   });

@@ -21,11 +21,11 @@ const wallQuery = graphql(`
     page3: wall(sort: { field: RATE, direction: DESC }, limit: 200, offset: 400) { ...WallRows }
     page4: wall(sort: { field: RATE, direction: DESC }, limit: 200, offset: 600) { ...WallRows }
     page5: wall(sort: { field: RATE, direction: DESC }, limit: 200, offset: 800) { ...WallRows }
+    problems: wallProblems(limit: 8) { total rows { id code severity since remark client { id remark } } }
   }
 `);
 
 const everyMs = 2000;
-const shownAway = 8;
 const shownBusy = 8;
 
 /** Who is online, where traffic goes, what is wrong: read from across a room. */
@@ -64,7 +64,7 @@ export function Screen() {
   const name = ({ id, remark }: { readonly id: string; readonly remark: string }): string => remark || t.clients.nameless(id);
   const enabled = rows.filter((row) => row.enabled);
   const online = enabled.filter(({ connected }) => connected);
-  const away = enabled.filter(({ connected }) => !connected);
+  const { problems } = data;
   const busy = rows.filter(({ rate }) => rate > 0).slice(0, shownBusy);
   const sum = (of: 'rate' | 'connections'): number => rows.reduce((all, row) => all + row[of], 0);
   return (
@@ -92,28 +92,26 @@ export function Screen() {
           <p className='big'>{f.number(sum('connections'))}</p>
         </section>
         <section className='card lg-6'>
-          <h2>{texts.away}</h2>
-          {away.length === 0
+          <h2>{t.dashboard.attention}</h2>
+          {problems.total === 0
             ? (
               <p className='said'>
-                <State tone='ok'>{texts.noneAway}</State>
+                <State tone='ok'>{t.dashboard.allClear}</State>
               </p>
             )
             : (
               <ul className='wall-issues'>
-                {away.slice(0, shownAway).map((row) => (
-                  <li key={row.id}>
-                    <Mark tone='danger' />
-                    <span>{name(row)}</span>
-                    <span className='muted'>
-                      {t.dashboard.problems.tunnels(row.tunnelCount)}, {t.dashboard.problems.hosts(row.hostCount)}
-                    </span>
+                {problems.rows.map(({ id, code, severity, since, remark, client }) => (
+                  <li key={id}>
+                    <Mark tone={severity === 'BROKEN' ? 'danger' : 'warn'} />
+                    <span>{t.problems.what[code](remark ?? (client ? name(client) : ''))}</span>
+                    <span className='muted'>{since && t.words.ago(f.duration(Date.now() - Date.parse(since)))}</span>
                   </li>
                 ))}
-                {away.length > shownAway && (
+                {problems.total > problems.rows.length && (
                   <li>
                     <span />
-                    <span className='muted'>{t.dashboard.moreLikeThis(away.length - shownAway)}</span>
+                    <span className='muted'>{t.dashboard.more(problems.total - problems.rows.length)}</span>
                   </li>
                 )}
               </ul>

@@ -1,0 +1,95 @@
+import type { Client, Tunnel, User } from '../generated/sqlite/client.ts';
+import { Binder, type HotQuery } from './binder.ts';
+import type { CountScope } from './counts.ts';
+import { isBounded } from './page.ts';
+import type { HotReader } from './reader.ts';
+import { storedTime } from './stored-time.ts';
+
+/** The rows of each table with problems. */
+interface ProblemRows {
+  readonly Client: Client;
+  readonly Tunnel: Tunnel;
+  readonly User: User;
+}
+
+/** Records with one kind of problem. `where` repeats the condition of an index in the migration 0018_problems, which holds such records only. `?` is the moment. */
+interface ProblemList {
+  readonly table: keyof ProblemRows;
+  readonly where: string;
+  readonly order: string;
+}
+
+const used = '("inletBytes" + "exportBytes")';
+/** More than four fifths of the limit, in integers that can't overflow. */
+const trafficUsed = `"flowLimit" > 0 AND ${used} * 5 > CAST("flowLimit" AS bigint) * 4194304`;
+const trafficUsedUp = `${used} > CAST("flowLimit" AS bigint) * 1048576`;
+
+const lists = {
+  /** Clients with tunnels or hosts whose agent was connected once, but is not now. */
+  away: {
+    table: 'Client',
+    where: '"enabled" AND NOT "expired" AND NOT "connected" AND "lastOnlineAt" IS NOT NULL AND "tunnelCount" > 0',
+    order: '"lastOnlineAt" DESC, "id" DESC',
+  },
+  /** Clients that expired by themselves after the moment. */
+  expired: { table: 'Client', where: '"expired" = true AND "expiresAt" IS NOT NULL AND "expiresAt" > ? AND "enabled"', order: '"expiresAt" DESC, "id" DESC' },
+  /** Clients that expire by themselves before the moment. */
+  expiring: { table: 'Client', where: '"expired" = false AND "expiresAt" IS NOT NULL AND "expiresAt" < ? AND "enabled"', order: '"expiresAt", "id"' },
+  trafficUsedUp: { table: 'Client', where: `${trafficUsed} AND ${trafficUsedUp}`, order: '"id"' },
+  /** At least four fifths. */
+  trafficNearlyUsedUp: { table: 'Client', where: `${trafficUsed} AND NOT (${trafficUsedUp})`, order: '"id"' },
+  tunnelsUsedUp: { table: 'Client', where: '"maxTunnels" > 0 AND "tunnelCount" >= "maxTunnels"', order: '"id"' },
+  /** Started tunnels without a listener although their agent is connected. */
+  closedTunnels: { table: 'Tunnel', where: '"enabled" AND "clientOnline" AND NOT "running"', order: '"id"' },
+  /** Users that expire before the moment. */
+  expiringUsers: { table: 'User', where: '"expired" = false AND "expiresAt" < ? AND "enabled"', order: '"expiresAt", "id"' },
+} as const satisfies Record<string, ProblemList>;
+
+/** The name of a list. */
+export type ProblemListName = keyof typeof lists;
+
+/** The rows of a list. */
+export type ProblemRow<Name extends ProblemListName> = ProblemRows[typeof lists[Name]['table']];
+
+/** Which records are wanted. `moment`: of lists that have one. */
+export interface ProblemQuery {
+  readonly scope: CountScope;
+  readonly moment?: Date;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** A range of the records with a problem, whole rows. Running state is the last saved one. */
+export async function problemRows<Name extends ProblemListName>(reader: HotReader, name: Name, query: ProblemQuery): Promise<Array<ProblemRow<Name>>> {
+  return await reader.rows(problemQuery(reader, name, query));
+}
+
+/** The number of records with a problem: counted in an index that holds such records only. */
+export async function problemCount(reader: HotReader, name: ProblemListName, query: Pick<ProblemQuery, 'scope' | 'moment'>): Promise<number> {
+  const [row] = await reader.rows<{ total: number | bigint }>(problemQuery(reader, name, query));
+  return Number(row?.total ?? 0);
+}
+
+/** The query for the rows or, without a range, for their number. Exported for the test that checks its query plan. */
+export function problemQuery(
+  { dialect }: Pick<HotReader, 'dialect'>,
+  name: ProblemListName,
+  { scope, moment, ...range }: Pick<ProblemQuery, 'scope' | 'moment'> & Partial<ProblemQuery>,
+): HotQuery {
+  const { table, where, order } = lists[name];
+  const binder = new Binder(dialect);
+  const conditions = [...scopeOf(binder, table, scope), where.replace('?', () => binder.bind(storedTime(moment ?? new Date())))].join(' AND ');
+  const { offset, limit } = range;
+  if (offset === undefined || limit === undefined) return { text: `SELECT count(*) AS total FROM "${table}" WHERE ${conditions}`, values: binder.values };
+  const text = `SELECT * FROM "${table}" WHERE ${conditions} ORDER BY ${order} LIMIT ${binder.bind(limit)} OFFSET ${binder.bind(offset)}`;
+  return { text, values: binder.values, bounded: isBounded({ offset, limit }) };
+}
+
+function scopeOf(binder: Binder, table: keyof ProblemRows, { ownerId, clientId }: CountScope): string[] {
+  const owner = { Client: 'userId', Tunnel: 'ownerId', User: 'id' }[table];
+  const client = { Client: 'id', Tunnel: 'clientId', User: undefined }[table];
+  return [
+    ...(ownerId === undefined ? [] : [`"${owner}" = ${binder.bind(ownerId)}`]),
+    ...(clientId === undefined || client === undefined ? [] : [`"${client}" = ${binder.bind(clientId)}`]),
+  ];
+}

@@ -1,0 +1,269 @@
+import { expect, test } from '@jest/globals';
+import { z } from 'zod';
+import type { Caller } from '../../src/rules/caller.ts';
+import { eachDialect } from '../support/database.ts';
+import { openTestSchema, type TestSchema } from '../support/schema.ts';
+
+const problems = `query ($offset: Int, $limit: Int) {
+  problems(offset: $offset, limit: $limit) {
+    total broken
+    rows { id code severity since fixes text params { name value } client { id } tunnel { id } host { id } user { id } }
+  }
+}`;
+const page = z.object({
+  problems: z.object({
+    total: z.number(),
+    broken: z.number(),
+    rows: z.array(z.looseObject({ id: z.string(), code: z.string(), severity: z.string(), fixes: z.array(z.string()), text: z.string() })),
+  }),
+});
+const start = Date.parse('2026-06-01T00:00:00Z');
+const day = 86_400_000;
+
+/** A schema whose clock a test moves: what is found is kept for some seconds. */
+async function opened(databases: Parameters<typeof openTestSchema>[0]) {
+  const clock = { now: start };
+  const api = await openTestSchema(databases, {}, () => clock.now);
+  const found = async (caller: Caller = { kind: 'admin' }, range: { readonly offset?: number; readonly limit?: number } = {}) => {
+    clock.now += 60_000;
+    const { data, errors } = await api.run(problems, range, caller);
+    expect(errors).toEqual([]);
+    return page.parse(data).problems;
+  };
+  const codes = async (caller?: Caller) => (await found(caller)).rows.map(({ code }) => code);
+  return { api, found, codes, clock };
+}
+
+const newClient = (api: TestSchema, input = {}) => api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
+const newTunnel = (api: TestSchema, clientId: number) =>
+  api.id(`mutation { createTunnel(input: { clientId: ${clientId}, mode: TCP, targets: ["22"] }) { id } }`);
+const newHost = (api: TestSchema, clientId: number, host: string) =>
+  api.id(`mutation { createHost(input: { clientId: ${clientId}, host: "${host}", targets: ["80"] }) { id } }`);
+
+eachDialect('problems', (databases) => {
+  test('a server without problems has none; a client that was never connected, or has nothing to serve, is none', async () => {
+    const { api, found } = await opened(databases);
+    await newTunnel(api, await newClient(api));
+    await api.services.store.db.client.update({ where: { id: await newClient(api) }, data: { lastOnlineAt: new Date(start) } });
+    expect(await found()).toEqual({ total: 0, broken: 0, rows: [] });
+  });
+
+  test('each problem has its code, severity, parameters and fixes; those that stop visitors come first', async () => {
+    const { api, found, codes } = await opened(databases);
+    const { db } = api.services.store;
+    const [away, closed, traffic, nearly, full, expiring, gone] = [
+      await newClient(api),
+      await newClient(api),
+      await newClient(api, { flowLimit: 1 }),
+      await newClient(api, { flowLimit: 1 }),
+      await newClient(api, { maxTunnels: 1 }),
+      await newClient(api, { expiresAt: new Date(start + 2 * day).toISOString() }),
+      await newClient(api),
+    ];
+    await newTunnel(api, away);
+    const tunnel = await newTunnel(api, closed);
+    api.engine.broken.add(tunnel);
+    const fullTunnel = await newTunnel(api, full);
+    const since = new Date(start - day);
+    await db.client.update({ where: { id: away }, data: { lastOnlineAt: since } });
+    await db.client.updateMany({ where: { id: { in: [closed, full] } }, data: { connected: true, lastOnlineAt: since } });
+    await db.tunnel.update({ where: { id: fullTunnel }, data: { running: true } });
+    await db.client.update({ where: { id: traffic }, data: { inletBytes: 2n ** 20n, exportBytes: 1n } });
+    await db.client.update({ where: { id: nearly }, data: { inletBytes: 900_000n } });
+    await db.client.update({ where: { id: gone }, data: { expiresAt: since, expired: true } });
+    const { rows, total, broken } = await found();
+    expect({ total, broken }).toEqual({ total: 7, broken: 4 });
+    const names = (params: Readonly<Record<string, string>>) => Object.entries(params).map(([name, value]) => ({ name, value }));
+    const nothing = { client: null, tunnel: null, host: null, user: null };
+    expect(rows.map(({ text: _, ...row }) => row)).toEqual([
+      {
+        ...nothing,
+        id: `AGENT_AWAY:client:${away}`,
+        code: 'AGENT_AWAY',
+        severity: 'BROKEN',
+        since: since.toISOString(),
+        fixes: ['START_AGENT'],
+        params: names({ parts: '1' }),
+        client: { id: away },
+      },
+      {
+        ...nothing,
+        id: `TUNNEL_CLOSED:tunnel:${tunnel}`,
+        code: 'TUNNEL_CLOSED',
+        severity: 'BROKEN',
+        since: null,
+        fixes: ['DIAGNOSE', 'CHANGE_TUNNEL'],
+        params: names({ problem: 'its port is occupied' }),
+        tunnel: { id: tunnel },
+      },
+      {
+        ...nothing,
+        id: `CLIENT_EXPIRED:client:${gone}`,
+        code: 'CLIENT_EXPIRED',
+        severity: 'BROKEN',
+        since: since.toISOString(),
+        fixes: ['EXTEND_CLIENT'],
+        params: names({ at: since.toISOString() }),
+        client: { id: gone },
+      },
+      {
+        ...nothing,
+        id: `TRAFFIC_USED_UP:client:${traffic}`,
+        code: 'TRAFFIC_USED_UP',
+        severity: 'BROKEN',
+        since: null,
+        fixes: ['RAISE_LIMIT'],
+        params: names({ used: '1048577', limit: '1048576' }),
+        client: { id: traffic },
+      },
+      {
+        ...nothing,
+        id: `TRAFFIC_NEARLY_USED_UP:client:${nearly}`,
+        code: 'TRAFFIC_NEARLY_USED_UP',
+        severity: 'SOON',
+        since: null,
+        fixes: ['RAISE_LIMIT'],
+        params: names({ used: '900000', limit: '1048576' }),
+        client: { id: nearly },
+      },
+      {
+        ...nothing,
+        id: `CLIENT_EXPIRES:client:${expiring}`,
+        code: 'CLIENT_EXPIRES',
+        severity: 'SOON',
+        since: null,
+        fixes: ['EXTEND_CLIENT'],
+        params: names({ at: new Date(start + 2 * day).toISOString() }),
+        client: { id: expiring },
+      },
+      {
+        ...nothing,
+        id: `TUNNELS_USED_UP:client:${full}`,
+        code: 'TUNNELS_USED_UP',
+        severity: 'SOON',
+        since: null,
+        fixes: ['RAISE_LIMIT', 'DELETE_UNUSED'],
+        params: names({ used: '1', limit: '1' }),
+        client: { id: full },
+      },
+    ]);
+    expect(rows[0]?.text).toBe('the agent is not connected; tunnels and hosts that do not respond: 1');
+    // A page begins and ends anywhere, also in the middle of a kind.
+    for (let offset = 0; offset <= total; offset++) {
+      const part = await found({ kind: 'admin' }, { offset, limit: 2 });
+      expect([offset, part.rows.map(({ id }) => id), part.total]).toEqual([offset, rows.slice(offset, offset + 2).map(({ id }) => id), total]);
+    }
+    // What is disabled is switched off on purpose.
+    await db.client.updateMany({ data: { enabled: false } });
+    await db.tunnel.updateMany({ data: { enabled: false } });
+    expect(await codes()).toEqual(['TRAFFIC_USED_UP', 'TRAFFIC_NEARLY_USED_UP', 'TUNNELS_USED_UP']);
+  });
+
+  test('certificates and health checks, as the engine reports them', async () => {
+    const { api, found } = await opened(databases);
+    const clientId = await newClient(api);
+    const [missing, expiring, sick] = [await newHost(api, clientId, 'a.com'), await newHost(api, clientId, 'b.com'), await newHost(api, clientId, 'c.com')];
+    const tunnel = await newTunnel(api, clientId);
+    const validTo = new Date(start + 5 * day);
+    api.engine.certificates.set(missing, {
+      status: 'missing',
+      problem: '',
+      inUse: null,
+      acme: { status: 'failed', failures: 1, problem: 'nobody answered', nextAt: start },
+    });
+    api.engine.certificates.set(expiring, {
+      status: 'expiring',
+      problem: '',
+      acme: null,
+      inUse: { names: [], issuer: '', validFrom: new Date(0), validTo, fingerprint: '' },
+    });
+    const health = {
+      type: 'tcp',
+      intervalMs: 1,
+      timeoutMs: 1,
+      maxFailed: 1,
+      path: '',
+      targets: [{ target: '127.0.0.1:80', healthy: false, failures: 1, since: start - day, lastError: 'refused' }],
+    } as const;
+    api.engine.health.set(`host ${sick}`, health);
+    api.engine.health.set(`tunnel ${tunnel}`, health);
+    api.engine.troublesFound = {
+      certificates: [{ id: missing, clientId, status: 'missing' }, { id: expiring, clientId, status: 'expiring' }],
+      unhealthyTunnels: [{ id: tunnel, clientId }],
+      unhealthyHosts: [{ id: sick, clientId }],
+    };
+    const { rows, total, broken } = await found();
+    expect({ total, broken }).toEqual({ total: 4, broken: 3 });
+    const unhealthy = { code: 'TARGETS_UNHEALTHY', since: new Date(start - day).toISOString(), params: [{ name: 'problem', value: '127.0.0.1:80: refused' }] };
+    expect(rows).toMatchObject([
+      { ...unhealthy, tunnel: { id: tunnel } },
+      { ...unhealthy, host: { id: sick } },
+      {
+        code: 'CERTIFICATE_MISSING',
+        fixes: ['RETRY_ACME', 'REPLACE_CERTIFICATE', 'DIAGNOSE'],
+        host: { id: missing },
+        text: 'there is no usable certificate: nobody answered',
+      },
+      { code: 'CERTIFICATE_EXPIRING', severity: 'SOON', host: { id: expiring }, text: `the certificate expires at ${validTo.toISOString()}` },
+    ]);
+  });
+
+  test('every caller sees the problems of their own records only, and is told to ask for what they cannot do', async () => {
+    const { api, found } = await opened(databases);
+    const { db } = api.services.store;
+    const [alice, bob] = [
+      await db.user.create({ data: { username: 'alice', passwordHash: '', expiresAt: new Date(start + day) } }),
+      await db.user.create({ data: { username: 'bob', passwordHash: '' } }),
+    ];
+    const own = async (ownerId: number | null, host: string) => {
+      const id = await newClient(api, { ownerId, flowLimit: 1 });
+      await newTunnel(api, id);
+      const hostId = await newHost(api, id, host);
+      await db.client.update({ where: { id }, data: { lastOnlineAt: new Date(start), inletBytes: 2n ** 21n } });
+      return { id, hostId };
+    };
+    const [ofAlice, ofBob, ofNobody] = [await own(alice.id, 'a.com'), await own(bob.id, 'b.com'), await own(null, 'c.com')];
+    api.engine.troublesFound = {
+      certificates: [ofAlice, ofBob, ofNobody].map(({ id, hostId }) => ({ id: hostId, clientId: id, status: 'expired' })),
+      unhealthyTunnels: [],
+      unhealthyHosts: [],
+    };
+    for (let n = 0; n < 20; n++) api.services.attempts.begin('login', '203.0.113.9', `name ${n}`, start + day);
+    const seen = async (caller: Caller) =>
+      (await found(caller)).rows.map(({ code, client, host, user, fixes }) => ({ code, of: client ?? host ?? user, fixes }));
+    const ask = ['ASK_ADMINISTRATOR'];
+    const ownOf = ({ id, hostId }: typeof ofAlice) => [
+      { code: 'AGENT_AWAY', of: { id }, fixes: ['START_AGENT'] },
+      { code: 'TRAFFIC_USED_UP', of: { id }, fixes: ask },
+      { code: 'CERTIFICATE_EXPIRED', of: { id: hostId }, fixes: ['REPLACE_CERTIFICATE', 'DIAGNOSE'] },
+    ];
+    expect(await seen({ kind: 'user', userId: alice.id })).toEqual([...ownOf(ofAlice), { code: 'USER_EXPIRES', of: { id: alice.id }, fixes: ask }]);
+    expect(await seen({ kind: 'user', userId: bob.id })).toEqual(ownOf(ofBob));
+    expect(await seen({ kind: 'client', clientId: ofBob.id })).toEqual(ownOf(ofBob));
+    const all = await seen({ kind: 'admin' });
+    expect(all.map(({ code }) => code)).toEqual([
+      ...Array.from({ length: 3 }, () => 'AGENT_AWAY'),
+      ...Array.from({ length: 3 }, () => 'TRAFFIC_USED_UP'),
+      ...Array.from({ length: 3 }, () => 'CERTIFICATE_EXPIRED'),
+      'USER_EXPIRES',
+      'LOCKED_OUT',
+    ]);
+    expect(all.at(-1)).toEqual({ code: 'LOCKED_OUT', of: null, fixes: ['FREE_LOCKOUTS'] });
+    // A record that gets another owner after the engine was asked is not shown to the former one.
+    await db.client.update({ where: { id: ofAlice.id }, data: { userId: bob.id } });
+    expect((await seen({ kind: 'user', userId: alice.id })).map(({ code }) => code)).toEqual(['USER_EXPIRES']);
+  });
+
+  test('callers with the same records share one reading for two seconds', async () => {
+    const { api, clock } = await opened(databases);
+    const id = await newClient(api);
+    await newTunnel(api, id);
+    const total = async (caller: Caller) => page.parse((await api.run(problems, {}, caller)).data).problems.total;
+    const [admin, token] = [{ kind: 'admin' }, { kind: 'admin', by: 'token', readOnly: true }] as const;
+    expect(await total(admin)).toBe(0);
+    await api.services.store.db.client.update({ where: { id }, data: { lastOnlineAt: new Date(start) } });
+    expect([await total(token), await total({ kind: 'client', clientId: id })]).toEqual([0, 1]);
+    clock.now += 2001;
+    expect(await total(token)).toBe(1);
+  });
+});
