@@ -22,11 +22,8 @@ import type {
   Traffic,
   TunnelState,
   WantedIds,
-  AcmeRetry,
-  Troubles,
 } from './face.ts';
 import { countOut } from './health/reported-health.ts';
-import { troublesOf } from './troubles.ts';
 import { overviewOf } from './overview.ts';
 import { StateBatches } from './state-batches.ts';
 import { tunnelModes } from './tunnels/registry.ts';
@@ -165,19 +162,9 @@ export class Engine {
     return this.#environment.hosts.certificate(id, name);
   }
 
-  /** @see EngineFace.hostsWithCertificateUntil */
-  hostsWithCertificateUntil(before: number): Promise<number[]> {
-    return this.#environment.hosts.withCertificateUntil(before);
-  }
-
-  /** @see EngineFace.troubles */
-  troubles(): Promise<Troubles> {
-    return troublesOf(this.#tunnels, this.#environment.hosts, this.#environment.now());
-  }
-
-  /** @see EngineFace.retryAcme */
-  retryAcme(hostId: number): AcmeRetry {
-    return this.#environment.hosts.retryAcme(hostId);
+  /** What visitors enter by, for the parts of the face that concern all of it. */
+  get entrances() {
+    return { tunnels: this.#tunnels, hosts: this.#environment.hosts, now: this.#environment.now() };
   }
 
   /** Totals over all clients. Takes time in proportion to their number. */

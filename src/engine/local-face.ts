@@ -1,6 +1,7 @@
 import type { Engine } from './engine.ts';
 import type { EngineFace, PortLease, PortRefusal, PortRequest, StateBatch } from './face.ts';
 import { PortUnavailableError } from './ports/port-book.ts';
+import { hostsWithCertificateUntil, troublesOf } from './troubles.ts';
 
 /** The interface of an engine that runs in the caller's thread, for the schema, metrics and the store of its state. */
 export class LocalFace implements EngineFace {
@@ -28,9 +29,9 @@ export class LocalFace implements EngineFace {
   tunnelStates: EngineFace['tunnelStates'] = async (ids) => ids.map((id) => this.#engine.tunnelState(id));
   hostStates: EngineFace['hostStates'] = async (ids) => ids.map((id) => this.#engine.hostState(id));
   hostCertificates: EngineFace['hostCertificates'] = (questions) => Promise.all(questions.map(({ id, name }) => this.#engine.hostCertificate(id, name)));
-  hostsWithCertificateUntil: EngineFace['hostsWithCertificateUntil'] = (before) => this.#engine.hostsWithCertificateUntil(before);
-  troubles: EngineFace['troubles'] = () => this.#engine.troubles();
-  retryAcme: EngineFace['retryAcme'] = async (hostId) => this.#engine.retryAcme(hostId);
+  hostsWithCertificateUntil: EngineFace['hostsWithCertificateUntil'] = (before) => hostsWithCertificateUntil(this.#engine.entrances, before);
+  troubles: EngineFace['troubles'] = () => troublesOf(this.#engine.entrances);
+  retryAcme: EngineFace['retryAcme'] = async (hostId) => this.#engine.entrances.hosts.retryAcme(hostId);
   traffic: EngineFace['traffic'] = async () => this.#engine.traffic();
   connections: EngineFace['connections'] = async (clientId, range) => this.#engine.connections(clientId, range);
   closeConnection: EngineFace['closeConnection'] = async (clientId, id) => this.#engine.closeConnection(clientId, id);

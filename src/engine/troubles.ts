@@ -14,8 +14,26 @@ interface Checked {
   readonly wanted: { readonly id: number; readonly clientId: number; readonly enabled: boolean; readonly targets: readonly string[] };
 }
 
+/** All tunnels and hosts, at a time. */
+export interface Entrances {
+  readonly tunnels: Tunnels;
+  readonly hosts: Hosts;
+  /** ms since the epoch */
+  readonly now: number;
+}
+
+/** @see EngineFace.hostsWithCertificateUntil */
+export async function hostsWithCertificateUntil({ hosts }: Pick<Entrances, 'hosts'>, before: number): Promise<number[]> {
+  const ids: number[] = [];
+  for await (const { entry, certificate } of hosts.certificates()) {
+    const until = certificate.status.facts?.validTo.getTime();
+    if (until !== undefined && until < before) ids.push(entry.id);
+  }
+  return ids;
+}
+
 /** @see EngineFace.troubles */
-export async function troublesOf(tunnels: Tunnels, hosts: Hosts, now: number): Promise<Troubles> {
+export async function troublesOf({ tunnels, hosts, now }: Entrances): Promise<Troubles> {
   const certificates: Troubles['certificates'][number][] = [];
   for await (const { entry: { id, host, enabled, wanted: { clientId } }, certificate: { status: { facts, problem } } } of hosts.certificates()) {
     const status = certificateStatusOf(facts, problem, now, host);

@@ -19,6 +19,7 @@ const places: Readonly<Record<string, { readonly before: string; readonly after:
   Host: { before: '{ host(id: 1) {', after: '} }' },
   PlatformDomain: { before: '{ platformDomains {', after: '} }' },
   Counts: { before: '{ server { counts {', after: '} } }' },
+  SearchResult: { before: '{ search(text: "note") {', after: '} }' },
 };
 
 async function world(api: TestSchema): Promise<Caller> {

@@ -48,12 +48,12 @@ const notByToken = (caller: CallerName) => caller === 'user token' || caller ===
 /** Every client's agent was connected once. */
 export const agentsAway = `UPDATE "Client" SET "lastOnlineAt" = '2026-01-01T00:00:00.000+00:00'`;
 
-/** The problems of a caller while no agent is connected; administrators see the lockout, too. */
+/** The problems of a caller while no agent is connected; administrators also see the expired user and the lockout. */
 const problemsOf = (caller: CallerName) => ({
-  total: seenBy(caller).length + (isAdministrator(caller) ? 1 : 0),
+  total: seenBy(caller).length + (isAdministrator(caller) ? 2 : 0),
   rows: [
     ...seenBy(caller).toReversed().map((id) => ({ code: 'AGENT_AWAY', client: { id } })),
-    ...(isAdministrator(caller) ? [{ code: 'LOCKED_OUT', client: null }] : []),
+    ...(isAdministrator(caller) ? [{ code: 'USER_EXPIRES', client: null }, { code: 'LOCKED_OUT', client: null }] : []),
   ],
 });
 

@@ -208,7 +208,7 @@ eachDialect('problems', (databases) => {
     ]);
   });
 
-  test('every caller sees the problems of their own records only, and is told to ask for what they cannot do', async () => {
+  test('every caller sees the problems of their own records only, and `askAdministrator` for what they cannot do', async () => {
     const { api, found } = await opened(databases);
     const { db } = api.services.store;
     const [alice, bob] = [

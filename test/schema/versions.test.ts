@@ -71,7 +71,7 @@ eachDialect('versions', (databases) => {
     const first = await version();
     expect(first).toMatch(/^[\w-]{16}$/);
     const [shown, hidden] = inputs;
-    // Whoever names no version overwrites any.
+    // An update without a version overwrites any.
     const { version: second } = await api.record(update(id, '', hidden));
     expect(second).not.toBe(first);
     expect(await version()).toBe(second);

@@ -245,16 +245,6 @@ export class Hosts {
     return certificate ? this.#certificates.retryAcme(certificate) : { kind: 'notFailed' };
   }
 
-  /** @see EngineFace.hostsWithCertificateUntil */
-  async withCertificateUntil(before: number): Promise<number[]> {
-    const ids: number[] = [];
-    for await (const { entry, certificate } of this.certificates()) {
-      const until = certificate.status.facts?.validTo.getTime();
-      if (until !== undefined && until < before) ids.push(entry.id);
-    }
-    return ids;
-  }
-
   /** The hosts with a certificate, as of the last check of its files. Lets the event loop go on in between. */
   async *certificates(): AsyncGenerator<{ readonly entry: HostEntry; readonly certificate: Certificate }> {
     // Many hosts may share a name, and each lookup of a name visits all of them.

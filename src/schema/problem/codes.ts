@@ -114,7 +114,7 @@ const fixes: Readonly<Record<ProblemCode, readonly ProblemFix[]>> = {
   LOCKED_OUT: ['freeLockouts'],
 };
 
-/** How to fix a problem, the best first. @param isAdministrator others are told to ask one for what only administrators can do */
+/** How to fix a problem, the best first. @param isAdministrator others get `askAdministrator` for what only administrators can do */
 export function fixesOf({ code, isAcme = false }: Problem, isAdministrator: boolean): ProblemFix[] {
   const ways = fixes[code].map((fix) => isAdministrator || !administratorsOnly.has(fix) ? fix : 'askAdministrator');
   return [...new Set(isAcme ? ['retryAcme' as const, ...ways] : ways)];

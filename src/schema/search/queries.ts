@@ -69,10 +69,11 @@ builder.queryField('search', (t) =>
   t.field({
     type: SearchResult,
     authScopes: { clientLogin: true },
-    description: 'Searches the clients, tunnels, hosts and users that the caller may see for a text, as the argument `search` of each list does.',
+    description:
+      'Searches the clients, tunnels, hosts and users that the caller may see for a text, as the argument `search` of each list does. `limit` applies to each kind.',
     args: {
       text: t.arg.string({ required: true, description: 'The text (case-insensitive), or an id. Not empty.' }),
-      limit: t.arg.int({ defaultValue: usual, description: `${pageArgs.limit} For each kind of record.` }),
+      limit: t.arg.int({ defaultValue: usual, description: pageArgs.limit }),
     },
     resolve: (_root, { text, limit }) => {
       if (text === '') throw invalidInput('text', 'empty');

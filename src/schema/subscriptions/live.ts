@@ -6,6 +6,7 @@ import type { AuditEntry, Client, Host, Tunnel } from '../../store/generated/sql
 import type { Store } from '../../store/store.ts';
 import { type Changes, clientScope, type FollowedChange, routeScope, type Scope } from '../writes/followed-changes.ts';
 import { AditError } from '../errors.ts';
+import { ChangeWatch } from './change-watch.ts';
 import { EventQueue } from './event-queue.ts';
 import { validCallers } from './valid-callers.ts';
 import { failureNote } from '../../store/database-failure.ts';
@@ -24,10 +25,6 @@ const GATHER_MS = 50;
 const TICK_MS = 1000;
 /** Ticks between checks of the subscribers' access. Changes by this server are checked immediately. */
 const VALID_TICKS = 5;
-/** Ticks between two looks at a value that is published when it has changed. */
-const LOOK_TICKS = 5;
-/** Longer than what `read` may keep. */
-const AFTER_TICKS = 3;
 
 /** The types of records whose state is published. */
 interface Rows {
@@ -134,26 +131,20 @@ export class Live {
   }
 
   /**
-   * The result of `read` at once, and whenever it differs: looked at every {@link LOOK_TICKS} ticks, and in the {@link AFTER_TICKS} ticks after a change of a record
-   * that the caller may see.
+   * The result of `read` at once, and whenever it differs ({@link ChangeWatch}).
    * @throws {AditError} SUBSCRIPTION_LIMIT
    */
   whenChanged<T>(caller: Caller, read: () => Promise<T>): AsyncIterableIterator<T> {
     return this.#open<T>(caller, (queue) => {
-      let [ticks, until, last] = [0, 0, ''];
-      const look = this.#reader(queue, read, (value) => {
-        const text = JSON.stringify(value);
-        const differs = text !== last;
-        last = text;
-        return differs;
-      });
+      const watch = new ChangeWatch<T>();
+      const look = this.#reader(queue, read, (value) => watch.isNew(value));
       look();
       return {
-        state: (_event, scope, was) => {
-          if ([scope, was].some((of) => of && mayUseClient(caller, of))) until = ticks + AFTER_TICKS;
+        state: (_event, ...scopes) => {
+          if (scopes.some((scope) => scope && mayUseClient(caller, scope))) watch.recordChanged();
         },
         tick: () => {
-          if (++ticks % LOOK_TICKS === 0 || ticks <= until) look();
+          if (watch.isDue()) look();
         },
       };
     });

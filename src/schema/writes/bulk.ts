@@ -36,7 +36,7 @@ const atOnce = 16;
 
 /**
  * Makes the same change to several records, each with its own checks and entry in the audit log. One that fails does not affect the others. Writes of other callers
- * get their turn in between.
+ * run in between.
  * @returns a result for each id, in their order @throws {AditError} INVALID_INPUT for an invalid id, or too many
  */
 export async function changeEach(context: Context, given: readonly string[], change: (id: number) => Promise<unknown>): Promise<BulkResult[]> {
