@@ -8,7 +8,7 @@ import { Refusal, refusalsOf } from './refusal-type.ts';
 import type { HostDiagnosis } from './host.ts';
 import { TargetProbeType } from './probe.ts';
 import type { TunnelDiagnosis } from './tunnel.ts';
-import { paramsField } from '../values/coded-text.ts';
+import { paramsField } from '../values/text-parameters.ts';
 import { enumOf } from '../values/enum.ts';
 
 /** Maximum number of findings of a check. */

@@ -4,7 +4,7 @@ const LOOK_TICKS = 5;
 const AFTER_TICKS = 3;
 
 /** Decides when a value is looked at whose changes nobody reports, and whether it has changed. */
-export class ChangeWatch<T> {
+export class ChangeWatch {
   #ticks = 0;
   #until = 0;
   #last = '';
@@ -20,7 +20,7 @@ export class ChangeWatch<T> {
   }
 
   /** Whether a value differs from the one before. */
-  isNew(value: T): boolean {
+  isNew(value: unknown): boolean {
     const text = JSON.stringify(value);
     const differs = text !== this.#last;
     this.#last = text;

@@ -136,7 +136,7 @@ export class Live {
    */
   whenChanged<T>(caller: Caller, read: () => Promise<T>): AsyncIterableIterator<T> {
     return this.#open<T>(caller, (queue) => {
-      const watch = new ChangeWatch<T>();
+      const watch = new ChangeWatch();
       const look = this.#reader(queue, read, (value) => watch.isNew(value));
       look();
       return {

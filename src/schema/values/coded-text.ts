@@ -1,5 +1,3 @@
-import { builder } from '../builder.ts';
-
 /** The values of parameters. */
 type Params = Readonly<Record<string, string | number>>;
 
@@ -19,24 +17,3 @@ export interface Coded<Code extends string> {
 export function textOf<Code extends string>(texts: Readonly<Record<Code, string>>, { code, params }: Coded<Code>): string {
   return texts[code].replaceAll(/\{(\w+)\}/g, (_, name: string) => String(params[name] ?? ''));
 }
-
-/** Maximum number of parameters of a text. */
-const mostParams = 4;
-
-const TextParameter = builder.objectRef<readonly [name: string, value: string | number]>('TextParameter').implement({
-  description: 'A parameter of a text.',
-  fields: (t) => ({
-    name: t.string({ description: 'The name in the text, such as `clientId`.', resolve: ([name]) => name }),
-    value: t.string({ description: 'The value. Times are in ISO 8601.', resolve: ([, value]) => String(value) }),
-  }),
-});
-
-const parameters: [typeof TextParameter] = [TextParameter];
-
-/** The field with the parameters of a text. */
-export const paramsField = {
-  type: parameters,
-  extensions: { items: mostParams },
-  description: 'The parameters of the text.',
-  resolve: (row: { readonly params: Params }) => Object.entries(row.params),
-};

@@ -12,7 +12,7 @@ interface ProblemRows {
   readonly User: User;
 }
 
-/** Records with one kind of problem. `where` repeats the condition of an index in the migration 0018_problems, which holds such records only. `?` is the moment. */
+/** Records with one kind of problem. `where` repeats the condition of an index in the migration 0019_problems, which holds such records only. `?` is the moment. */
 interface ProblemList {
   readonly table: keyof ProblemRows;
   readonly where: string;
