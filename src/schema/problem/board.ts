@@ -43,7 +43,6 @@ export class ProblemBoard {
   }
 
   async #read(scope: Scope, { offset, limit }: Range): Promise<ProblemPage> {
-    await this.#parts.freshState();
     const sources = sourcesOf(this.#parts, scope, await this.#ownTroubles(scope));
     const counts = await Promise.all(sources.map(({ count }) => count()));
     const rows: Problem[] = [];

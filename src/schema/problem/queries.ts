@@ -8,7 +8,7 @@ builder.queryField('problems', (t) =>
     authScopes: { clientLogin: true },
     description:
       'What is wrong with the records that the caller may see, why, and how to fix it. Expiries count 7 days before and after, certificates 15 days before. '
-      + 'At most 2 seconds old; certificates and health checks at most 40 seconds.',
+      + 'Agents and tunnels are at most 7 seconds old, certificates and health checks 40, usage a minute.',
     args: {
       offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
@@ -20,7 +20,7 @@ builder.subscriptionField('problemsChanged', (t) =>
   t.field({
     type: ProblemPageType,
     authScopes: { clientLogin: true },
-    description: 'The beginning of `problems`: at once, and whenever it has changed, within 5 seconds.',
+    description: 'The beginning of `problems`: at once, and whenever it has changed.',
     args: { limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }) },
     subscribe: (_root, { limit }, context) => {
       const range = pageRange({ limit });

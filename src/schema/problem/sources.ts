@@ -11,7 +11,6 @@ export interface BoardParts {
   readonly store: Store;
   readonly engine: EngineFace;
   readonly attempts: Attempts;
-  readonly freshState: () => Promise<void>;
   /** ms since the epoch */
   readonly now: () => number;
 }

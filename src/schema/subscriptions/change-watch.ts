@@ -1,7 +1,7 @@
 /** Seconds between two looks at a value. */
 const LOOK_TICKS = 5;
-/** Seconds after a change of a record in which each tick looks: longer than a value may be kept by what is read. */
-const AFTER_TICKS = 3;
+/** Seconds after a change of a record in which each tick looks: until the engine's state is stored, and what was read before is no longer used. */
+const AFTER_TICKS = 8;
 
 /** Decides when a value is looked at whose changes nobody reports, and whether it has changed. */
 export class ChangeWatch {
