@@ -8,7 +8,8 @@ import { UnappliedChanges } from '../schema/writes/unapplied-changes.ts';
 import { Writes } from '../schema/writes/writes.ts';
 import type { Settings } from '../settings/settings.ts';
 import { lockDataDir } from '../store/data-lock.ts';
-import { ServerRunningError } from '../store/errors.ts';
+import { failureNote } from '../store/database-failure.ts';
+import { ServerRunningError, StoreError } from '../store/errors.ts';
 import { openStore } from '../store/store.ts';
 import { version } from '../version.ts';
 import { importThroughServer } from './through-server.ts';
@@ -33,6 +34,10 @@ async function importDirectly(set: ImportSet, findings: ImportFindings, options:
       const writes = new Writes({ store, changes, unapplied: new UnappliedChanges({ store, changes, log }), audited: () => {}, now: Date.now });
       const work = importWork(set, findings, options, { dialect: store.dialect, settings: schemaSettings(settings), now: Date.now });
       return await writes.run({ kind: 'server' }, work, { long: true });
+    } catch (error) {
+      const note = failureNote(error);
+      if (!('code' in note)) throw error;
+      throw new StoreError(`the import has failed, because the database has: ${note.reason}. Run the command again`, { cause: error });
     } finally {
       await store.close();
     }

@@ -19,13 +19,13 @@ import { refusal } from '../support/target.ts';
 import { udpPeer } from '../support/udp.ts';
 
 const LOAD = sized({ clients: 100, tunnels: 500, hosts: 50, users: 5 }, { clients: 10_000, tunnels: 50_000, hosts: 5000, users: 500 });
-/** An import may take this long, and its process this much memory. */
-const [MOST_MS, MOST_BYTES] = [20_000, 400e6];
+/** The CPU time that an import may take: on a quiet machine it is about the time. And the memory of its process. */
+const [MOST_CPU_MS, MOST_BYTES] = [20_000, 400e6];
 
 afterEach(endChildren);
 afterAll(removeScratchDirectories);
 
-/** Runs an import as an operator does. @param server a running one, through which it goes @returns what it printed, its time in ms, and the largest memory in bytes */
+/** Runs an import as an operator does. @param server a running one, through which it goes @returns what it printed, its CPU time in ms, and the largest memory in bytes */
 async function timed(folder: string, settings: SettingsOf, name: string, server?: Child) {
   const began = performance.now();
   const child = startCommand(['import', 'nps', folder], settings, []);
@@ -39,7 +39,7 @@ async function timed(folder: string, settings: SettingsOf, name: string, server?
   clearInterval(look);
   const took = performance.now() - began;
   if (endurance) process.stdout.write(`${name}: ${Math.round(took)} ms, ${cpu} ms of CPU, ${Math.round(memory / 1e6)} MB\n`);
-  return { code, output: child.output, took, memory };
+  return { code, output: child.output, cpu, memory };
 }
 
 /** VmHWM; 0 = the process has ended. */
@@ -91,9 +91,9 @@ eachDialect(`a folder of ${LOAD.clients} clients, ${LOAD.tunnels} tunnels and ${
       const folder = path.join(scratchDirectory(), 'conf');
       const tunnels = writeLoad(folder, lineage, LOAD, `127.0.0.1:${web.port}`);
       const database = await databases.create();
-      const { code, output, took, memory } = await timed(folder, settingsOf(database), `${databases.dialect}, lineage ${lineage}`);
+      const { code, output, cpu, memory } = await timed(folder, settingsOf(database), `${databases.dialect}, lineage ${lineage}`);
       expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('\nImported.\n') });
-      expect(took).toBeLessThan(MOST_MS);
+      expect(cpu).toBeLessThan(MOST_CPU_MS);
       expect(memory).toBeLessThan(MOST_BYTES);
 
       const server = await startServer({ dataDir: database.dataDir, environment: { ADIT_DATABASE_URL: database.url } });
@@ -124,15 +124,18 @@ eachDialect(`a folder of ${LOAD.clients} clients, ${LOAD.tunnels} tunnels and ${
     sized(60_000, 600_000),
   );
 
-  test('is imported by a running server', async () => {
-    const folder = path.join(scratchDirectory(), 'conf');
-    const [tunnel] = ends(writeLoad(folder, 'Z', LOAD, '127.0.0.1:1'), 'tcp');
-    const { url } = await databases.create();
-    const server = await startServer({ environment: { ADIT_DATABASE_URL: url } });
-    const settings = { ...settingsOfServer(server), ADIT_DATABASE_URL: url };
-    const { code, output } = await timed(folder, settings, `${databases.dialect}, through a running server`, server.child);
-    expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('\nImported.\n') });
-    expect(await total(server, '/index/gettunnel/')).toBe(LOAD.tunnels);
-    expect(await refusal(tunnel?.port ?? 0, loadAddress)).not.toBe('ECONNREFUSED');
-  }, sized(60_000, 600_000));
+  // Of small folders, test/e2e/import-nps does this.
+  if (endurance) {
+    test('is imported by a running server', async () => {
+      const folder = path.join(scratchDirectory(), 'conf');
+      const [tunnel] = ends(writeLoad(folder, 'Z', LOAD, '127.0.0.1:1'), 'tcp');
+      const { url } = await databases.create();
+      const server = await startServer({ environment: { ADIT_DATABASE_URL: url } });
+      const settings = { ...settingsOfServer(server), ADIT_DATABASE_URL: url };
+      const { code, output } = await timed(folder, settings, `${databases.dialect}, through a running server`, server.child);
+      expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('\nImported.\n') });
+      expect(await total(server, '/index/gettunnel/')).toBe(LOAD.tunnels);
+      expect(await refusal(tunnel?.port ?? 0, loadAddress)).not.toBe('ECONNREFUSED');
+    }, sized(60_000, 600_000));
+  }
 });

@@ -56,7 +56,7 @@ describe('nps.conf', () => {
       vhostHttpsPort: 443,
       httpHost: '0.0.0.0',
       httpPort: 8081,
-      publicUrl: 'https://nps.example.com',
+      publicUrl: 'https://nps.example.com:8081',
       basePath: '/nps',
       httpTlsCert: '/etc/nps/conf/server.pem',
       httpTlsKey: '/etc/ssl/server.key',
@@ -87,6 +87,7 @@ describe('nps.conf', () => {
       'log_level=9',
       'http_cache=true',
       'flow_store_interval=1',
+      'web_host=a.o.com',
       'constructor=x',
       '__proto__=x',
       'a\rb\u001B[2J=x',
@@ -103,6 +104,7 @@ describe('nps.conf', () => {
         'http_proxy_port: it was empty, which switched the port off',
         'auth_key: it was empty',
         'flow_store_interval: counters are always stored',
+        'web_host: it has the value of the template',
       ]
     ) expect(text).toContain(`\n#   ${line}`);
     expect(settings).toMatchObject({ httpPort: 8080, adminUsername: 'admin' });

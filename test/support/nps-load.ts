@@ -21,7 +21,7 @@ export interface LoadedTunnel {
 }
 
 /** The first port of the tunnels, and their address: other programs of this machine listen elsewhere. */
-const firstPort = 8100;
+const firstPort = 8500;
 /** @see firstPort */
 export const loadAddress = '127.77.0.1';
 /** Of ten tunnels, what each is: most of a large installation have no port, or are stopped. */

@@ -49,7 +49,11 @@ const rows: ReadonlyMap<string, Row> = new Map(Object.entries<Row>({
   https_default_key_file: { instead: 'give each host its certificate, or set acme = true' },
   web_ip: { to: 'httpHost' },
   web_port: { to: 'httpPort' },
-  web_host: { to: 'publicUrl', value: (host, { conf }) => `${conf.isOn('web_open_ssl') ? 'https' : 'http'}://${host}` },
+  web_host: {
+    to: 'publicUrl',
+    value: (host, { conf }) => host === 'a.o.com' ? undefined : `${conf.isOn('web_open_ssl') ? 'https' : 'http'}://${host}:${conf.text('web_port') || '8080'}`,
+    otherwise: { unneeded: 'it has the value of the template' },
+  },
   web_base_url: { to: 'basePath', value: (base) => base.replace(/\/+$/, '') },
   web_open_ssl: {
     to: 'httpTls',

@@ -10,9 +10,9 @@ import type { Imported, ImportSet } from './records.ts';
 import { clientRow, hostRow, type RowParts, tunnelRow, userRow } from './rows.ts';
 import { earlierKey, type StoredState } from './stored-state.ts';
 
-/** Plans an import: checks all records with the rules of the API, and compares them with what is stored. */
-export async function makePlan(set: ImportSet, stored: StoredState, parts: RowParts): Promise<ImportPlan> {
-  const plan = new ImportPlan(set, stored, parts);
+/** Plans an import: checks all records with the rules of the API, and compares them with what is stored. @param pause called regularly */
+export async function makePlan(set: ImportSet, stored: StoredState, parts: RowParts, pause: () => Promise<void>): Promise<ImportPlan> {
+  const plan = new ImportPlan(set, stored, parts, pause);
   await planUsers(plan);
   await planDomains(plan);
   await planClients(plan);
@@ -26,7 +26,7 @@ export async function makePlan(set: ImportSet, stored: StoredState, parts: RowPa
 async function planUsers(plan: ImportPlan): Promise<void> {
   const { users } = plan.stored;
   const candidates = await plan.candidates(
-    plan.classified(plan.set.users, (user) => users.get(user.id), (user, { passwordHash }) => passwordChanged(user.password, passwordHash)),
+    await plan.classified(plan.set.users, (user) => users.get(user.id), (user, { passwordHash }) => passwordChanged(user.password, passwordHash)),
     (problems, user) => userRow(problems, user, plan.parts),
   );
   const tokens = uniqueField('hash', 'tokenHash', 'token');
@@ -44,7 +44,7 @@ async function planUsers(plan: ImportPlan): Promise<void> {
 async function planDomains(plan: ImportPlan): Promise<void> {
   const { domains } = plan.stored;
   const candidates = await plan.candidates(
-    plan.classified(plan.set.platformDomains, (domain) => domains.get(domain.id)),
+    await plan.classified(plan.set.platformDomains, (domain) => domains.get(domain.id)),
     (problems, { id, wildcard, certificatePath, privateKeyPath }) =>
       platformEntries(problems, [{ id, wildcard, certificatePath: certificatePath || null, privateKeyPath: privateKeyPath || null }], [])?.[0],
   );
@@ -58,7 +58,7 @@ async function planClients(plan: ImportPlan): Promise<void> {
   const owners = new Map<number, Pick<User, 'id' | 'expiresAt'>>([...users, ...plan.users.map(({ row }) => [row.id, row] as const)]);
   const isOrphan = ({ ownerId }: Imported<'client'>): boolean => ownerId !== 0 && !owners.has(ownerId);
   const candidates = await plan.candidates(
-    plan.classified(
+    await plan.classified(
       plan.set.clients,
       (client) => clients.get(client.id),
       (client, { webPasswordHash }) => passwordChanged(client.webPassword, webPasswordHash),
@@ -82,7 +82,7 @@ async function planClients(plan: ImportPlan): Promise<void> {
 async function planTunnels(plan: ImportPlan): Promise<void> {
   const { tunnels } = plan.stored;
   const clients = plan.clientIds();
-  const candidates = await plan.candidates(plan.classified(plan.set.tunnels, (tunnel) => tunnels.get(tunnel.id)), (problems, tunnel) => {
+  const candidates = await plan.candidates(await plan.classified(plan.set.tunnels, (tunnel) => tunnels.get(tunnel.id)), (problems, tunnel) => {
     const dangles = plan.dangles(tunnel, clients);
     const row = tunnelRow(problems, tunnel, plan.parts);
     return dangles ? undefined : row;
@@ -111,7 +111,7 @@ async function planHosts(plan: ImportPlan): Promise<void> {
   };
   const ownUrls = [settings.publicUrl, plan.set.globalSettings?.serverUrl ?? plan.stored.globalSettings.serverUrl];
   const ownNames = new OwnNames(ownUrls);
-  const candidates = await plan.candidates(plan.classified(plan.set.hosts, (host) => hosts.get(host.id)), (problems, host) => {
+  const candidates = await plan.candidates(await plan.classified(plan.set.hosts, (host) => hosts.get(host.id)), (problems, host) => {
     const dangles = plan.dangles(host, clients);
     const domain = host.platformDomainId === '' ? null : domains.get(host.platformDomainId);
     if (domain === undefined) {

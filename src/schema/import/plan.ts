@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { GlobalSettings, PlatformDomain } from '../../store/generated/sqlite/client.ts';
 import type { AditError } from '../errors.ts';
 import { Problems } from '../values/problems.ts';
@@ -51,7 +50,7 @@ export interface Candidate<Record, Row> {
   readonly state: 'added' | 'changed';
 }
 
-/** How many records are planned before other work gets its turn. */
+/** How many records are planned before a pause. */
 const slice = 200;
 
 /** What an import has to write. It is complete before anything is written. */
@@ -74,12 +73,15 @@ export class ImportPlan {
   readonly set: ImportSet;
   readonly stored: StoredState;
   readonly parts: RowParts;
+  readonly #pause: () => Promise<void>;
   #planned = 0;
 
-  constructor(set: ImportSet, stored: StoredState, parts: RowParts) {
+  /** @param pause called regularly, since planning may take many seconds */
+  constructor(set: ImportSet, stored: StoredState, parts: RowParts, pause: () => Promise<void>) {
     this.set = set;
     this.stored = stored;
     this.parts = parts;
+    this.#pause = pause;
   }
 
   /** The highest id that the folder has used for a kind of record. */
@@ -92,29 +94,43 @@ export class ImportPlan {
   }
 
   /** The state of each record, by what was imported before and what is stored. */
-  classified<Record extends Identified, Row>(
+  async classified<Record extends Identified, Row>(
     records: readonly Record[],
     storedOf: (record: Record) => Row | undefined,
     otherwiseChanged: (record: Record, row: Row) => boolean = () => false,
-  ): Array<Classified<Record>> {
-    return records.map((record) => {
-      const resource = resourceOf(record);
-      const earlier = this.stored.earlier.get(earlierKey(resource, record.id));
-      const row = storedOf(record);
-      if (earlier === undefined) {
-        if (row === undefined) return { record, state: 'added' };
-        this.problem(record, 'id', `this server has another ${resource} with this id`);
-        return { record, state: 'conflict' };
-      }
-      if (row === undefined) {
-        this.leftOut.push({ source: record.source, text: 'was imported before, and has been deleted here since' });
-        return { record, state: 'gone' };
-      }
-      if (earlier.digest !== digestOf(record) || otherwiseChanged(record, row)) return { record, state: 'changed' };
-      this.counts[resource].unchanged++;
-      this.#addDelta(record, earlier);
-      return { record, state: 'unchanged' };
-    });
+  ): Promise<Array<Classified<Record>>> {
+    const classified: Array<Classified<Record>> = [];
+    for (const record of records) {
+      await this.#turn();
+      classified.push({ record, state: this.#stateOf(record, storedOf(record), otherwiseChanged) });
+    }
+    return classified;
+  }
+
+  async #turn(): Promise<void> {
+    if (++this.#planned % slice === 0) await this.#pause();
+  }
+
+  #stateOf<Record extends Identified, Row>(
+    record: Record,
+    row: Row | undefined,
+    otherwiseChanged: (record: Record, row: Row) => boolean,
+  ): Classified<Record>['state'] {
+    const resource = resourceOf(record);
+    const earlier = this.stored.earlier.get(earlierKey(resource, record.id));
+    if (earlier === undefined) {
+      if (row === undefined) return 'added';
+      this.problem(record, 'id', `this server has another ${resource} with this id`);
+      return 'conflict';
+    }
+    if (row === undefined) {
+      this.leftOut.push({ source: record.source, text: 'was imported before, and has been deleted here since' });
+      return 'gone';
+    }
+    if (earlier.digest !== digestOf(record) || otherwiseChanged(record, row)) return 'changed';
+    this.counts[resource].unchanged++;
+    this.#addDelta(record, earlier);
+    return 'unchanged';
   }
 
   #addDelta(record: ImportRecord, earlier: { readonly inletBytes: number; readonly exportBytes: number }): void {
@@ -155,7 +171,7 @@ export class ImportPlan {
   ): Promise<Array<Candidate<Record, Row>>> {
     const candidates: Array<Candidate<Record, Row>> = [];
     for (const { record, state } of classified) {
-      if (++this.#planned % slice === 0) await setImmediate();
+      await this.#turn();
       if (state !== 'added' && state !== 'changed') continue;
       const row = this.checked(record, (problems) => make(problems, record));
       if (row !== undefined) candidates.push({ record, row, state });

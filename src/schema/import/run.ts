@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { addBytes, insertRows, releaseUnique, reserveIds, updateRows } from '../../store/hot/bulk.ts';
 import type { Dialect } from '../../store/migrations.ts';
 import type { Transaction } from '../../store/transaction.ts';
@@ -41,7 +42,7 @@ export function importWork(set: ImportSet, findings: ImportFindings, options: Im
   return async (tx, changed) => {
     const stored = await readStoredState(tx);
     const now = parts.now();
-    const plan = await makePlan(set, stored, { settings: parts.settings, now });
+    const plan = await makePlan(set, stored, { settings: parts.settings, now }, pauses(tx));
     const problems = [...findings.problems, ...plan.problems];
     const added = importResources.reduce((sum, resource) => sum + plan.counts[resource].added, 0);
     const updated = importResources.reduce((sum, resource) => sum + plan.counts[resource].changed, 0);
@@ -65,6 +66,20 @@ export function importWork(set: ImportSet, findings: ImportFindings, options: Im
       rows,
     });
     return { ...report, refusal, outcome: 'done' };
+  };
+}
+
+/** How long a transaction sends nothing, in ms: PostgreSQL ends one that is silent for three seconds (store/change-log.ts). */
+const silentMs = 500;
+
+/** Gives other work its turn, and keeps the transaction alive. */
+function pauses(tx: Transaction): () => Promise<void> {
+  let last = performance.now();
+  return async () => {
+    await setImmediate();
+    if (performance.now() - last < silentMs) return;
+    await tx.$queryRaw`SELECT 1`;
+    last = performance.now();
   };
 }
 
