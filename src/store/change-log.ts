@@ -8,6 +8,8 @@ type Transaction = Prisma.TransactionClient;
 const changesLock = 72707373;
 /** How long a transaction that holds the lock may send nothing, in ms: less than others wait for a lock. Then the database ends it. */
 const IDLE_MS = 3000;
+/** The same for a long write, which computes while it holds the lock, on a machine that may be busy. */
+const LONG_IDLE_MS = 60_000;
 /** Commits read at once. */
 const AT_ONCE = 200;
 /** How long commits stay in the log, in ms. A server that was away for longer loads everything. */
@@ -47,9 +49,10 @@ export class ChangeLog {
     this.#db = db;
   }
 
-  /** Waits for the lock of all writers, and holds it until the transaction ends. What is read afterwards is current until the commit. */
-  async lock(tx: Transaction): Promise<void> {
-    await tx.$executeRaw`SELECT pg_advisory_xact_lock(${changesLock}), set_config('idle_in_transaction_session_timeout', ${String(IDLE_MS)}, true)`;
+  /** Waits for the lock of all writers, and holds it until the transaction ends. What is read afterwards is current until the commit. @param long of a long write */
+  async lock(tx: Transaction, long = false): Promise<void> {
+    const idleMs = String(long ? LONG_IDLE_MS : IDLE_MS);
+    await tx.$executeRaw`SELECT pg_advisory_xact_lock(${changesLock}), set_config('idle_in_transaction_session_timeout', ${idleMs}, true)`;
   }
 
   /** Stores the audit entries of a transaction and its row in the log, by one statement. @param changes JSON */

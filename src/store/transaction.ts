@@ -113,7 +113,7 @@ export function transactions({ db, claimed, savepoints, changeLog, follower }: W
     let recorded: Recorded | undefined;
     try {
       await db.$transaction(async (tx) => {
-        if (first.followed) await changeLog?.lock(tx);
+        if (first.followed) await changeLog?.lock(tx, first.long);
         await attempt(first, tx);
         for (let count = 1; count < mostTogether && joins(first, waiting[0]); count++) {
           const job = waiting.shift();

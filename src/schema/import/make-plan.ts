@@ -30,7 +30,7 @@ async function planUsers(plan: ImportPlan): Promise<void> {
     (problems, user) => userRow(problems, user, plan.parts),
   );
   const tokens = uniqueField('hash', 'tokenHash', 'token');
-  for (const { record: user, row, state } of plan.settled(candidates, users, () => uniqueField('username', 'username', 'name'), (id) => `user ${id}`)) {
+  for (const { record: user, row, state } of await plan.settled(candidates, users, () => uniqueField('username', 'username', 'name'), (id) => `user ${id}`)) {
     if (user.tokenHash !== '' && !plan.stored.tokenHashes.has(user.tokenHash)) {
       const conflict = tokens.add({ hash: user.tokenHash }, user.source);
       if (conflict === undefined) plan.tokens.push({ userId: user.id, hash: user.tokenHash });
@@ -48,7 +48,7 @@ async function planDomains(plan: ImportPlan): Promise<void> {
     (problems, { id, wildcard, certificatePath, privateKeyPath }) =>
       platformEntries(problems, [{ id, wildcard, certificatePath: certificatePath || null, privateKeyPath: privateKeyPath || null }], [])?.[0],
   );
-  for (const { record, row, state } of plan.settled(candidates, domains, () => new DomainConflicts(), (id) => `platform domain ${id}`)) {
+  for (const { record, row, state } of await plan.settled(candidates, domains, () => new DomainConflicts(), (id) => `platform domain ${id}`)) {
     plan.write(plan.domains, record, row, state, false);
   }
 }
@@ -69,7 +69,7 @@ async function planClients(plan: ImportPlan): Promise<void> {
       return { ...row, ...(vkey !== undefined && { vkey }), ...(isOrphan(client) && { enabled: false, disabledByAdmin: true }) };
     },
   );
-  for (const { record: client, row, state } of plan.settled(candidates, clients, () => uniqueField('vkey', 'verifyKey', 'key'), (id) => `client ${id}`)) {
+  for (const { record: client, row, state } of await plan.settled(candidates, clients, () => uniqueField('vkey', 'verifyKey', 'key'), (id) => `client ${id}`)) {
     if (isOrphan(client)) {
       plan.note(client, `its user ${client.ownerId} does not exist: imported without an owner and disabled, as when a user is deleted`);
     }
@@ -88,7 +88,7 @@ async function planTunnels(plan: ImportPlan): Promise<void> {
     return dangles ? undefined : row;
   });
   for (
-    const { record: tunnel, row, state } of plan.settled(candidates, tunnels, () => new TunnelConflicts(plan.parts.settings), (id) => `tunnel ${id}`)
+    const { record: tunnel, row, state } of await plan.settled(candidates, tunnels, () => new TunnelConflicts(plan.parts.settings), (id) => `tunnel ${id}`)
   ) {
     plan.noteLocalProxy(tunnel, row);
     plan.write(plan.tunnels, tunnel, row, state, false);
@@ -127,7 +127,7 @@ async function planHosts(plan: ImportPlan): Promise<void> {
       const owner = holders.get(clientId)?.userId ?? null;
       return owner === null ? `client ${clientId}` : `user ${owner}`;
     });
-  for (const { record: host, row, state } of plan.settled(candidates, hosts, claims, (id) => `host ${id}`)) {
+  for (const { record: host, row, state } of await plan.settled(candidates, hosts, claims, (id) => `host ${id}`)) {
     plan.noteLocalProxy(host, row);
     if (!row.namedByAdmin && ownNames.has(row.host)) {
       plan.note(

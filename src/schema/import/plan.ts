@@ -184,12 +184,12 @@ export class ImportPlan {
    * two records may exchange values; if one of the two can't be imported, the other one can't either.
    * @param nameOf the name of a stored row in messages
    */
-  settled<Record extends Identified, Row, Stored>(
+  async settled<Record extends Identified, Row, Stored>(
     candidates: ReadonlyArray<Candidate<Record, Row>>,
     stored: ReadonlyMap<Record['id'], Stored>,
     claims: () => Claims<Row | Stored>,
     nameOf: (id: Record['id']) => string,
-  ): Array<Candidate<Record, Row>> {
+  ): Promise<Array<Candidate<Record, Row>>> {
     let left = [...candidates];
     for (;;) {
       const replaced = new Set(left.filter(({ state }) => state === 'changed').map(({ record }) => record.id));
@@ -197,6 +197,7 @@ export class ImportPlan {
       for (const [id, row] of stored) if (!replaced.has(id)) all.add(row, `${nameOf(id)} of this server`);
       const refused = new Map<Candidate<Record, Row>, Conflict>();
       for (const candidate of left) {
+        await this.#turn();
         const conflict = all.add(candidate.row, candidate.record.source);
         if (conflict !== undefined) refused.set(candidate, conflict);
       }

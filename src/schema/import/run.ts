@@ -69,7 +69,7 @@ export function importWork(set: ImportSet, findings: ImportFindings, options: Im
   };
 }
 
-/** How long a transaction sends nothing, in ms: PostgreSQL ends one that is silent for three seconds (store/change-log.ts). */
+/** How long a transaction sends nothing, in ms: a connection to PostgreSQL that is silent for ten seconds counts as lost (store/postgresql.ts). */
 const silentMs = 500;
 
 /** Gives other work its turn, and keeps the transaction alive. */
