@@ -10,6 +10,8 @@ const REPORT_MS = 3000;
 export interface NodeReportsParts {
   readonly node: Pick<Nodes, 'report' | 'leave'>;
   readonly figures: () => Omit<NodeFigures, 'load'>;
+  /** Called after each report that has reached the database. */
+  readonly onReported: () => Promise<void>;
   readonly log: Logger;
   /** Another server has taken the name. */
   readonly onReplaced: (error: Error) => void;
@@ -19,7 +21,7 @@ export interface NodeReportsParts {
  * Reports the state of this node regularly. Failures are logged when they begin and end, not each time.
  * @returns ends the reports and says that the node has ended
  */
-export function reportNode({ node, figures, log, onReplaced }: NodeReportsParts): () => Promise<void> {
+export function reportNode({ node, figures, onReported, log, onReplaced }: NodeReportsParts): () => Promise<void> {
   let before = performance.eventLoopUtilization();
   let failing = false;
   let reporting: Promise<void> | undefined;
@@ -28,6 +30,7 @@ export function reportNode({ node, figures, log, onReplaced }: NodeReportsParts)
     before = performance.eventLoopUtilization();
     try {
       await node.report({ ...figures(), load: Math.round(utilization * 1000) / 1000 });
+      await onReported();
       if (failing) log.info('the state of this node is reported again');
       failing = false;
     } catch (error) {

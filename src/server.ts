@@ -5,6 +5,7 @@ import type { BridgeAddress } from './engine/bridge/bridge.ts';
 import { AcmeFiles } from './engine/acme/files.ts';
 import { Engine } from './engine/engine.ts';
 import { LocalFace } from './engine/local-face.ts';
+import { NodesFace } from './engine/nodes/nodes-face.ts';
 import { createApp } from './http/app.ts';
 import { createCallers } from './http/callers.ts';
 import { agentFiles } from './http/agent-files.ts';
@@ -15,9 +16,9 @@ import { metricsRoute } from './http/metrics.ts';
 import { createGraphql } from './http/graphql.ts';
 import { createLegacyRouter } from './legacy/router.ts';
 import { createLogs, type Logs } from './log.ts';
-import { reportNode } from './node-reports.ts';
 import { openPorts } from './open-ports.ts';
 import { openRedirect } from './open-redirect.ts';
+import { joinServers, otherServers } from './other-servers.ts';
 import { GENERATE_CERTIFICATE, ownCommand, SELF_TEST } from './own-program.ts';
 import { readyMessage } from './ready-message.ts';
 import { regularly } from './regularly.ts';
@@ -95,6 +96,8 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     await shared?.synchronize(firstStartFiles);
     holdYoungGeneration(); // the database's thread has undone it
     log.info({ sockets: sockets.name }, 'socket backend');
+    const name = await ownNodeName(settings);
+    const others = await otherServers(store, name, settings);
     const attempts = new Attempts();
     const acme = acmeOptions(settings);
     const engine = new Engine({
@@ -115,6 +118,16 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
       acme,
       sockets,
       attempts,
+      ...shared && {
+        node: {
+          name,
+          version,
+          key: shared.linkKey,
+          amongOthers: others.length > 0,
+          onCommitted: () => store.follower.lookSoon(),
+          storedTotals: (clientId) => store.storedTotals(clientId),
+        },
+      },
       log: logs('engine'),
       bridgeLog: logs('bridge'),
       visitorLog: logs('visitors'),
@@ -132,15 +145,19 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
       'the secret of TLS session tickets could not be kept; tried again in ten minutes',
     );
     opened.push(() => tickets.stop());
-    await store.forgetRunningState();
+    await store.forgetRunningState(others.map((other) => other.name));
     await nameFormerTokens(store, log);
-    await store.forgetDeclared();
+    if (others.length === 0) await store.forgetDeclared();
     await engine.load(wantedState(await store.loadEngineState()));
-    const face = new LocalFace(engine);
+    const face = engine.nodes ? new NodesFace(engine, engine.nodes) : new LocalFace(engine);
     const saver = new StateSaver(face, store, logs('store'));
     saver.start();
     opened.push(() => saver.stop());
-    const pruning = regularly(PRUNE_MS, () => store.prune(retentionOf(settings)), log, 'old history could not be deleted; tried again in an hour');
+    /** Work that only one server on the database does. */
+    const once = (work: () => Promise<void>) => async () => {
+      if (store.leads()) await work();
+    };
+    const pruning = regularly(PRUNE_MS, once(() => store.prune(retentionOf(settings))), log, 'old history could not be deleted; tried again in an hour');
     opened.push(() => pruning.stop());
     let bridge: BridgeAddress | undefined;
     let hosts: HostPorts = { httpPort: 0, httpsPort: 0 };
@@ -179,15 +196,15 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     services.changes.subscribe((change) => {
       if ('reset' in change && change.reset !== undefined) saver.trafficReset(change.resource, change.id);
     });
+    store.follower.onOwnCommit = () => engine.nodes?.committed();
     store.follower.start(services.catchUp);
     opened.push(() => store.follower.stop());
     const declarations = new AgentDeclarations(services);
     engine.keepDeclared(declarations);
     opened.push(() => declarations.stop());
-    const sweep = regularly(SWEEP_MS, () => sweepExpiries(services), log, 'expiries could not be published; tried again in a minute');
+    const sweep = regularly(SWEEP_MS, once(() => sweepExpiries(services)), log, 'expiries could not be published; tried again in a minute');
     opened.push(() => sweep.stop());
-    const node = await ownNodeName(settings);
-    const created = createHttp(settings, services, face, logs, stopping.signal, node, tls);
+    const created = createHttp(settings, services, face, logs, stopping.signal, name, tls);
     const certificate = tls?.files && created instanceof https.Server ? new CertificateFiles(tls.files, created, log) : undefined;
     const renewing = certificate && regularly(CERTIFICATE_MS, () => certificate.look(), log, 'the certificate of the API could not be checked');
     opened.push(async () => renewing?.stop());
@@ -208,9 +225,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
       { host: 'vhostHost', ports: ['vhostHttpPort', 'vhostHttpsPort'] },
       () => engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort }),
     );
-    await store.node.join({ name: node, address: settings.nodeAddress === '' ? '' : `${settings.nodeAddress}:${bridge.port}`, version });
-    const figures = () => ({ ...engine.served, lagMs: store.follower.figures.lagMs });
-    opened.push(reportNode({ node: store.node, figures, log, onReplaced: endAtOnce }));
+    opened.push(await joinServers({ services, engine, name, bridge, settings, log, onReplaced: endAtOnce }));
     await openPorts(settings, { host: 'httpHost', ports: ['httpPort'] }, () => listen(created, settings.httpHost, settings.httpPort));
     opened.push(() => close(created));
     const redirect = await openRedirect(settings, API_SHARES, created);

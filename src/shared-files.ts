@@ -1,4 +1,4 @@
-import { hash, randomBytes } from 'node:crypto';
+import { createHmac, hash, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';
@@ -8,6 +8,7 @@ import { BRIDGE_FILE } from './settings/bridge-identity.ts';
 import { INSTALLATION_KEY_BYTES, installationKey, installationKeyFile, keepInstallationKey } from './settings/installation-key.ts';
 import { keepPrivately } from './settings/private-file.ts';
 import { SECRETS_FILE } from './settings/secrets.ts';
+import { SettingsError } from './settings/settings-error.ts';
 import { isMissing } from './settings/sources.ts';
 import type { Store } from './store/store.ts';
 import type { Transaction } from './store/transaction.ts';
@@ -50,11 +51,10 @@ export class SharedFiles {
 
   /**
    * Finds the key of the installation. The first server on a database creates it.
-   * @returns undefined = the database belongs to an installation of which this server has no key: it uses its own files
-   * @throws {SettingsError} if the key can't be read or kept
+   * @throws {SettingsError} if the key can't be read or kept, or if the database belongs to an installation of which this server has no key
    */
-  static async open(parts: SharedFilesParts): Promise<SharedFiles | undefined> {
-    const { store, dataDir, invitation, log } = parts;
+  static async open(parts: SharedFilesParts): Promise<SharedFiles> {
+    const { store, dataDir, invitation } = parts;
     const known = installationKey(dataDir, invitation);
     const common = new Map(Object.entries(stateOf(await contentOf(path.join(dataDir, STATE_FILE)))));
     return store.transaction(async (tx) => {
@@ -66,15 +66,18 @@ export class SharedFiles {
         return new SharedFiles(parts, key, new Map());
       }
       if (known !== undefined && unsealed(known, CHECK, check.sealed) !== undefined) return new SharedFiles(parts, known, common);
-      const file = installationKeyFile(dataDir);
-      log.warn(
-        { file },
+      const remedy = 'set ADIT_INVITATION to what "adit nodes invite" prints on another server; if the key is lost, delete all rows of the table "SharedFile"';
+      throw new SettingsError([
         known === undefined
-          ? 'this server uses its own secrets and certificate: the key of the installation is missing; set ADIT_INVITATION to what "adit nodes invite" prints on the other server'
-          : 'this server uses its own secrets and certificate: its key is not that of the installation; delete the file, and set ADIT_INVITATION',
-      );
-      return undefined;
+          ? `the database belongs to an installation whose key this server lacks: ${remedy}`
+          : `${installationKeyFile(dataDir)}: this is not the key of the installation that the database belongs to: delete the file, and ${remedy}`,
+      ]);
     });
+  }
+
+  /** The secret by which the servers of the installation recognize each other. */
+  get linkKey(): string {
+    return createHmac('sha256', this.#key).update('adit sessions between servers').digest('hex');
   }
 
   /**

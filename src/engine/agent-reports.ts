@@ -27,8 +27,14 @@ export class AgentReports {
     entry.meter.mayPass();
   }
 
-  /** The results of the checks of a tunnel or host. */
+  /** The results of the checks of a tunnel or host, from an agent that is connected to this server. */
   onHealth(entry: ClientEntry, message: HealthMessage): void {
+    this.#environment.nodes?.health(entry.wanted.id, message);
+    this.useHealth(entry, message);
+  }
+
+  /** The results of the checks of a tunnel or host. */
+  useHealth(entry: ClientEntry, message: HealthMessage): void {
     const { hosts, now } = this.#environment;
     // Reports on another client's tunnel or host, or on a deleted one, are ignored.
     if (message.of === 'tunnel') {
@@ -42,8 +48,15 @@ export class AgentReports {
     this.#environment.changed(host.meter);
   }
 
-  /** A client's agent connected or disconnected. */
+  /** A client's agent connected to this server, or disconnected. */
   onSeen(entry: ClientEntry): void {
+    if (entry.session) this.#environment.nodes?.agentConnected(entry.wanted.id);
+    else this.#environment.nodes?.agentDisconnected(entry.wanted.id);
+    this.onMoved(entry);
+  }
+
+  /** A client's agent connected or disconnected, here or at another server. */
+  onMoved(entry: ClientEntry): void {
     this.#environment.changed(entry.meter);
     for (const runner of entry.tunnels) {
       runner.forgetHealth();

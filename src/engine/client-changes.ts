@@ -81,6 +81,7 @@ export class ClientChanges {
     clients.remove(entry);
     entry.session?.close('deleted');
     ticker.forget(entry.meter);
+    this.#environment.nodes?.forget(id);
   }
 
   /** Cuts off the clients that have expired since the last call. */

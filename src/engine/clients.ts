@@ -21,6 +21,7 @@ import {
   type WantedTunnel,
 } from './face.ts';
 import type { ClientUsage } from './limits/client-usage.ts';
+import type { Meter } from './limits/meter.ts';
 import { AllowedAddresses } from './limits/allowed-addresses.ts';
 
 /** Sessions of one client: each costs log lines and events, and closes the connections of the previous session. */
@@ -32,6 +33,7 @@ const BROKEN_MS = 5000;
 /** A running tunnel of a client, which changes with its client. */
 export interface ClientTunnel {
   readonly wanted: WantedTunnel;
+  readonly meter: Meter;
   readonly state: TunnelState;
   /** Opens or closes its listener, as the client's state requires. */
   sync(): Promise<void>;
@@ -121,8 +123,13 @@ export class ClientEntry {
   allowByPassword(address: string, password: string, now: number): boolean {
     const right = sameSecret(password, this.#wanted.ipWhitePassword);
     if (this.#wanted.ipWhitePassword === '' || !right) return false;
-    (this.#allowedAddresses ??= new AllowedAddresses()).add(canonicalAddress(address) ?? address, now);
+    this.allow(address, now);
     return true;
+  }
+
+  /** Allows an address whose visitor gave the password, here or at another server. */
+  allow(address: string, now: number): void {
+    (this.#allowedAddresses ??= new AllowedAddresses()).add(canonicalAddress(address) ?? address, now);
   }
 
   /** Whether an address was allowed by the password and that has not expired. */
@@ -233,10 +240,11 @@ export class Clients {
     return this.#byVisitorKey.get(digest);
   }
 
-  /** Open connections and bytes of the visitors of all clients, together. */
-  traffic(): Traffic {
+  /** Open connections and bytes of the visitors of clients, together. @param of whether a client counts */
+  traffic(of: (clientId: number) => boolean = () => true): Traffic {
     const sum = { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 };
-    for (const { meter } of this.all()) {
+    for (const { meter, wanted: { id } } of this.all()) {
+      if (!of(id)) continue;
       sum.connections += meter.connections;
       sum.rate = addBytes(sum.rate, meter.rate);
       sum.inletBytes = addBytes(sum.inletBytes, meter.inlet);

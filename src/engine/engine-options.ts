@@ -8,6 +8,7 @@ import type { BridgePlaces, BridgeTiming } from './bridge/bridge.ts';
 import type { WantedClient, WantedHost, WantedTunnel } from './face.ts';
 import type { HeadLimits } from './http/head.ts';
 import type { StoredBytes } from './limits/meter.ts';
+import type { NodeOptions } from './other-nodes.ts';
 import type { ProxyTiming } from './tunnels/proxy-timing.ts';
 import type { VhostTiming } from './vhost/slow-visitors.ts';
 
@@ -49,6 +50,8 @@ export interface EngineOptions {
   readonly trustedProxies?: readonly string[];
   /** The URL at which the API is reached from outside: one of the server's own names. */
   readonly publicUrl?: string;
+  /** This server among others; absent = it is the only one. */
+  readonly node?: NodeOptions;
   /** Slows down guessing; share it with everything else that takes credentials, so that all attempts are listed in one place. */
   readonly attempts?: Attempts;
   /** ms since the epoch. */

@@ -24,6 +24,8 @@ import type {
   WantedIds,
 } from './face.ts';
 import { countOut } from './health/reported-health.ts';
+import { NodeRequests } from './nodes/node-requests.ts';
+import { Nodes } from './nodes/nodes.ts';
 import { overviewOf } from './overview.ts';
 import { StateBatches } from './state-batches.ts';
 import { tunnelModes } from './tunnels/registry.ts';
@@ -45,6 +47,7 @@ export class Engine {
   readonly #parts: Parts;
   readonly #vhost: VhostServer;
   readonly #bridge: Bridge;
+  readonly #nodes: Nodes | undefined;
   #declarations: Declarations | undefined;
 
   constructor(options: EngineOptions) {
@@ -70,6 +73,13 @@ export class Engine {
       onTraffic: (entry, tunnelId, bytes) => reports.onTraffic(entry, tunnelId, bytes),
       onHealth: (entry, message) => reports.onHealth(entry, message),
       onSeen: (entry) => reports.onSeen(entry),
+      nodes: () => this.#nodes,
+    });
+    this.#nodes = environment.nodes = options.node && new Nodes(options.node, {
+      environment,
+      requests: new NodeRequests(environment, tunnels, this),
+      onSeen: (entry) => reports.onMoved(entry),
+      onHealth: (entry, report) => reports.useHealth(entry, report),
     });
   }
 
@@ -82,6 +92,11 @@ export class Engine {
   listen(): Promise<BridgeAddress> {
     const { bridgeHost, bridgePort, bridgeTls } = this.#environment.options;
     return this.#bridge.listen({ host: bridgeHost, port: bridgePort, tls: bridgeTls });
+  }
+
+  /** The other servers; undefined = this is the only one. */
+  get nodes(): Nodes | undefined {
+    return this.#nodes;
   }
 
   /** Replaces the certificate for agents that connect over TLS. @throws OpenSSL's error when it can't be used; the previous one stays in use */
@@ -167,9 +182,10 @@ export class Engine {
     return { tunnels: this.#tunnels, hosts: this.#environment.hosts, now: this.#environment.now() };
   }
 
-  /** Totals over all clients. Takes time in proportion to their number. */
+  /** Totals over all clients, or those whose home is here. Takes time in proportion to their number. */
   traffic(): Traffic {
-    return this.#environment.clients.traffic();
+    const { clients, nodes } = this.#environment;
+    return nodes ? clients.traffic((id) => nodes.isHome(id)) : clients.traffic();
   }
 
   /** @see EngineFace.probe */
@@ -184,7 +200,7 @@ export class Engine {
 
   /** Allows the visitors of an address for two hours, even if they are not on the client's allowlist. @returns false when the password is wrong */
   allowByPassword(clientId: number, address: string, password: string): boolean {
-    return this.#environment.clients.get(clientId)?.allowByPassword(address, password, this.#environment.now()) === true;
+    return this.#environment.allowByPassword(clientId, address, password);
   }
 
   /** Whether an address was allowed by the password and that has not expired. */
@@ -250,6 +266,7 @@ export class Engine {
     this.#environment.closing = true;
     this.#parts.batches.stop();
     this.#parts.clients.stop();
+    this.#nodes?.close();
     this.#environment.certificates.stop();
     await this.#environment.acme?.stop();
     await this.#vhost.close();

@@ -13,6 +13,7 @@ import { type Meter, Ticker } from './limits/meter.ts';
 import { VisitorTrace } from './limits/visitor-trace.ts';
 import { Visitors } from './limits/visitors.ts';
 import { LocalSession } from './local-session.ts';
+import type { OtherNodes } from './other-nodes.ts';
 import { PortBook } from './ports/port-book.ts';
 import type { PortReserver } from './ports/reserve-port.ts';
 import { StunServer } from './stun-server.ts';
@@ -57,6 +58,8 @@ export class Environment implements PortReserver {
   readonly stunServer: StunServer;
   /** Whether an address is that of a trusted proxy. */
   readonly trusts: (address: string) => boolean;
+  /** The other servers of the installation; undefined = this is the only one. Set by the engine, whose parts it uses. */
+  nodes: OtherNodes | undefined;
   /** The server is stopping: nothing is opened any more. */
   closing = false;
   /** Called, in the queue of changes, when a client is found expired before the sweep. */
@@ -103,14 +106,26 @@ export class Environment implements PortReserver {
     const blocked = this.blocked(clientId);
     if (blocked !== '') return blocked;
     if (localProxy) return this.options.allowLocalProxy ? '' : 'the server would have to dial the target itself, but its settings do not allow that';
-    return this.clients.get(clientId)?.session ? '' : 'the agent is not connected';
+    return this.online(clientId) ? '' : 'the agent is not connected';
+  }
+
+  /** Whether the client's agent is connected, to this server or to another one. */
+  online(clientId: number): boolean {
+    return this.clients.get(clientId)?.session !== undefined || this.nodes?.reaches(clientId) === true;
+  }
+
+  /** Allows the visitors of an address for two hours, even if they are not on the client's allowlist. @returns false when the password is wrong */
+  allowByPassword(clientId: number, address: string, password: string): boolean {
+    const allowed = this.clients.get(clientId)?.allowByPassword(address, password, this.now()) === true;
+    if (allowed) this.nodes?.allowed(clientId, address);
+    return allowed;
   }
 
   /** Admits a new connection of a visitor. @returns the session that carries it, or the cause of refusal @param address the visitor's, IPv4-mapped ones as IPv4 */
   admit({ clientId, localProxy }: Pick<WantedTunnel, 'clientId' | 'localProxy'>, address: string): Carrier | RefusalCause {
     const entry = this.clients.get(clientId);
     if (!entry) return 'disabled';
-    const admitted = this.admission.admit(entry, address, localProxy);
+    const admitted = this.admission.admit(entry, address, localProxy, this.nodes?.openerTo(clientId, localProxy));
     // The sweep is late, or the clock was set.
     if (admitted === 'expired') this.inBackground(() => this.onExpired(entry));
     return admitted;

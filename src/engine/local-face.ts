@@ -1,5 +1,18 @@
 import type { Engine } from './engine.ts';
-import type { EngineFace, PortLease, PortRefusal, PortRequest, StateBatch } from './face.ts';
+import type {
+  ClientState,
+  ConnectionsPage,
+  ConnectionState,
+  EngineFace,
+  HostState,
+  PortLease,
+  PortRefusal,
+  PortRequest,
+  RowRange,
+  StateBatch,
+  Traffic,
+  TunnelState,
+} from './face.ts';
 import { PortUnavailableError } from './ports/port-book.ts';
 import { hostsWithCertificateUntil, troublesOf } from './troubles.ts';
 
@@ -25,21 +38,42 @@ export class LocalFace implements EngineFace {
   releasePort: EngineFace['releasePort'] = (leaseId) => this.#engine.releasePort(leaseId);
   apply: EngineFace['apply'] = (change) => this.#engine.apply(change);
   wanted: EngineFace['wanted'] = async () => this.#engine.wanted();
-  clientStates: EngineFace['clientStates'] = async (ids) => ids.map((id) => this.#engine.clientState(id));
-  tunnelStates: EngineFace['tunnelStates'] = async (ids) => ids.map((id) => this.#engine.tunnelState(id));
-  hostStates: EngineFace['hostStates'] = async (ids) => ids.map((id) => this.#engine.hostState(id));
   hostCertificates: EngineFace['hostCertificates'] = (questions) => Promise.all(questions.map(({ id, name }) => this.#engine.hostCertificate(id, name)));
   hostsWithCertificateUntil: EngineFace['hostsWithCertificateUntil'] = (before) => hostsWithCertificateUntil(this.#engine.entrances, before);
   troubles: EngineFace['troubles'] = () => troublesOf(this.#engine.entrances);
   retryAcme: EngineFace['retryAcme'] = async (hostId) => this.#engine.entrances.hosts.retryAcme(hostId);
-  traffic: EngineFace['traffic'] = async () => this.#engine.traffic();
-  connections: EngineFace['connections'] = async (clientId, range) => this.#engine.connections(clientId, range);
-  closeConnection: EngineFace['closeConnection'] = async (clientId, id) => this.#engine.closeConnection(clientId, id);
   clientOfVisitors: EngineFace['clientOfVisitors'] = async (keyDigest) => this.#engine.clientOfVisitors(keyDigest);
   allowByPassword: EngineFace['allowByPassword'] = async (clientId, address, password) => this.#engine.allowByPassword(clientId, address, password);
   isAllowedByPassword: EngineFace['isAllowedByPassword'] = async (clientId, address) => this.#engine.isAllowedByPassword(clientId, address);
   watch: EngineFace['watch'] = (listener) => this.#engine.watch((event) => listener([event]));
-  probe: EngineFace['probe'] = (clientId, target, timeoutMs) => this.#engine.probe(clientId, target, timeoutMs);
+
+  async clientStates(ids: readonly number[]): Promise<Array<ClientState | undefined>> {
+    return ids.map((id) => this.#engine.clientState(id));
+  }
+
+  async tunnelStates(ids: readonly number[]): Promise<Array<TunnelState | undefined>> {
+    return ids.map((id) => this.#engine.tunnelState(id));
+  }
+
+  async hostStates(ids: readonly number[]): Promise<Array<HostState | undefined>> {
+    return ids.map((id) => this.#engine.hostState(id));
+  }
+
+  async traffic(): Promise<Traffic> {
+    return this.#engine.traffic();
+  }
+
+  async connections(clientId: number, range: RowRange): Promise<ConnectionsPage> {
+    return this.#engine.connections(clientId, range);
+  }
+
+  async closeConnection(clientId: number, id: number): Promise<ConnectionState | undefined> {
+    return this.#engine.closeConnection(clientId, id);
+  }
+
+  async probe(clientId: number, target: string, timeoutMs: number): Promise<string> {
+    return this.#engine.probe(clientId, target, timeoutMs);
+  }
 
   /** Current numbers and totals, for metrics. */
   async numbers() {

@@ -29,6 +29,7 @@ export class StateBatches {
     let taken = 0;
     for (const meter of this.#environment.ticker.takeChanged()) {
       if (++taken % TOGETHER === 0) await nextIteration();
+      if (!this.#counts(meter)) continue;
       // Late bytes of a deleted record are ignored.
       if (meter.owner === 'client') {
         const entry = this.#environment.clients.get(meter.id);
@@ -40,6 +41,14 @@ export class StateBatches {
       }
     }
     return { clients, tunnels, hosts };
+  }
+
+  /** Whether this server knows the counters of the record: it is the home of the record's client, and knows what was counted before. */
+  #counts({ owner, id }: Meter): boolean {
+    const { nodes, hosts } = this.#environment;
+    if (nodes === undefined) return true;
+    const clientId = owner === 'client' ? id : (owner === 'host' ? hosts.get(id) : this.#tunnels.get(id))?.wanted.clientId;
+    return clientId === undefined || nodes.counts(clientId);
   }
 
   /** A batch was not stored: the next one holds all of it again. */

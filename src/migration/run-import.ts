@@ -28,7 +28,7 @@ async function importDirectly(set: ImportSet, findings: ImportFindings, options:
   const { databaseUrl: url, dataDir } = settings;
   const unlock = url === '' ? lockDataDir(dataDir) : undefined;
   try {
-    const store = await openStore({ url, dataDir, log });
+    const store = await openStore({ url, dataDir, log, alone: true });
     try {
       const changes = new Changes();
       const writes = new Writes({ store, changes, unapplied: new UnappliedChanges({ store, changes, log }), audited: () => {}, now: Date.now });

@@ -151,6 +151,11 @@ export class Context {
     return this.#services.freshState();
   }
 
+  /** Resolves when everything that is committed is in effect on this server, also what others have committed. */
+  catchUp(): Promise<void> {
+    return this.#services.store.follower.look();
+  }
+
   /** The log, with the request's id. */
   get log(): Logger {
     return this.#log ??= this.#services.log.child({ requestId: this.requestId });

@@ -116,7 +116,8 @@ export const settingsSchema = z.object({
   }),
   nodeAddress: optionalHost.prefault('').register(settingInfo, {
     value: 'HOST',
-    help: 'IP address or host name at which the bridge of this server is reached, as `adit nodes` shows it; empty = unknown',
+    help:
+      'IP address or host name at which other servers on the same PostgreSQL database reach the bridge of this one, over TLS; needed if there is more than one',
   }),
   invitation: secret.trim().prefault('').register(settingInfo, {
     value: 'TEXT',

@@ -6,6 +6,8 @@ type Transaction = Prisma.TransactionClient;
 
 /** The advisory lock that every transaction of changes holds from its first statement to its commit. */
 const changesLock = 72707373;
+/** The advisory lock of transactions that reset traffic; those that store counters share it. */
+const resetsLock = 72707375;
 /** How long a transaction that holds the lock may send nothing, in ms: less than others wait for a lock. Then the database ends it. */
 const IDLE_MS = 3000;
 /** The same for a long write, which computes while it holds the lock, on a machine that may be busy. */
@@ -14,6 +16,15 @@ const LONG_IDLE_MS = 60_000;
 const AT_ONCE = 200;
 /** How long commits stay in the log, in ms. A server that was away for longer loads everything. */
 const KEEP_MS = 3_600_000;
+
+/** The server has not applied a reset of traffic yet. */
+export class NotFollowedError extends Error {
+  override readonly name = 'NotFollowedError';
+
+  constructor() {
+    super('a reset of traffic is not applied yet');
+  }
+}
 
 /** A place in the log. */
 export interface LogPosition {
@@ -53,6 +64,22 @@ export class ChangeLog {
   async lock(tx: Transaction, long = false): Promise<void> {
     const idleMs = String(long ? LONG_IDLE_MS : IDLE_MS);
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(${changesLock}), set_config('idle_in_transaction_session_timeout', ${idleMs}, true)`;
+  }
+
+  /** Before traffic is reset: waits for servers that are storing counters, and keeps them waiting until the transaction ends. */
+  async lockResets(tx: Transaction): Promise<void> {
+    await tx.$executeRaw`SELECT pg_advisory_xact_lock(${resetsLock})`;
+  }
+
+  /**
+   * Before counters are stored: keeps traffic from being reset until the transaction ends.
+   * @param seq the last commit that this server has applied @throws {NotFollowedError} if a later one has reset traffic: the counters are from before it
+   */
+  async mayCount(tx: Transaction, seq: number): Promise<void> {
+    await tx.$executeRaw`SELECT pg_advisory_xact_lock_shared(${resetsLock})`;
+    const found = await tx.$queryRaw<readonly unknown[]>`SELECT seq FROM "LoggedCommit"
+      WHERE seq > ${seq} AND (changes LIKE '%"reset":{%' OR changes LIKE '%"resource":"import"%') LIMIT 1`;
+    if (found.length > 0) throw new NotFollowedError();
   }
 
   /** Stores the audit entries of a transaction and its row in the log, by one statement. @param changes JSON */

@@ -34,6 +34,10 @@ export class CommitFollower {
   /** When everything in the log was published, by the monotonic clock. */
   #currentAt = performance.now();
   #failing = false;
+  /** A look is queued. */
+  #soon = false;
+  /** Called when this server has added to the log. */
+  onOwnCommit: () => void = () => undefined;
 
   /** @param cursor the last commit, absent on SQLite */
   constructor(log: Logger, changeLog?: ChangeLog, cursor?: LogPosition) {
@@ -107,6 +111,7 @@ export class CommitFollower {
   published(position: LogPosition | undefined, publish: () => Promise<void>): Promise<void> {
     return this.inOrder(async () => {
       if (position === undefined) return publish();
+      this.onOwnCommit();
       // If earlier commits can't be read, they are applied later, with the rows as they are then.
       if (this.#cursor === undefined || this.#cursor.seq < position.seq - 1) await this.#lookNow();
       await publish();
@@ -118,6 +123,16 @@ export class CommitFollower {
   /** Publishes what the log has beyond the last published commit. */
   look(): Promise<void> {
     return this.inOrder(() => this.#lookNow());
+  }
+
+  /** Looks soon: another server has added to the log. Any number of calls until then cause one look. */
+  lookSoon(): void {
+    if (this.#soon) return;
+    this.#soon = true;
+    void this.inOrder(() => {
+      this.#soon = false;
+      return this.#lookNow();
+    });
   }
 
   async #lookNow(): Promise<void> {

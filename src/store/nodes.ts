@@ -14,6 +14,8 @@ export interface NodeIdentity {
   readonly name: string;
   /** The address of its bridge, host:port; "" = unknown. */
   readonly address: string;
+  /** The TLS port of its bridge, on which other nodes connect. */
+  readonly linkPort: number;
   readonly version: string;
 }
 
@@ -62,6 +64,11 @@ export class Nodes {
     this.#parts = parts;
   }
 
+  /** The name of this node; "" = it has not joined, or this is SQLite. */
+  get name(): string {
+    return this.#parts.dialect === 'sqlite' ? '' : this.#own?.name ?? '';
+  }
+
   /** This node is running: takes the row of its name. */
   async join(identity: NodeIdentity): Promise<void> {
     this.#own = { ...identity, agents: 0, connections: 0, load: 0, lagMs: 0, alive: true, startedAt: new Date() };
@@ -96,15 +103,15 @@ export class Nodes {
   /** All nodes by name. */
   async all(): Promise<NodeState[]> {
     if (this.#parts.dialect === 'sqlite') return this.#own ? [this.#own] : [];
-    return this.#parts.db.$queryRaw<NodeState[]>`SELECT name, address, version, "startedAt", agents, connections, load, "lagMs",
+    return this.#parts.db.$queryRaw<NodeState[]>`SELECT name, address, "linkPort", version, "startedAt", agents, connections, load, "lagMs",
       NOT stopped AND "seenAt" > timezone('UTC', clock_timestamp()) - ${NODE_DEAD_MS} * interval '1 ms' AS alive FROM "Node" ORDER BY name`;
   }
 
   /** @param since when this node was started, absent = now. @returns it */
-  async #takeRow(tx: Transaction, { name, address, version }: NodeIdentity, since: Date | undefined): Promise<Date> {
+  async #takeRow(tx: Transaction, { name, address, linkPort, version }: NodeIdentity, since: Date | undefined): Promise<Date> {
     const startedAt = since ?? (await tx.$queryRaw<Array<{ now: Date }>>`SELECT timezone('UTC', clock_timestamp()) AS now`)[0]?.now ?? new Date();
     await tx.node.deleteMany({ where: { name } });
-    await tx.node.create({ data: { name, address, version, incarnation: this.#incarnation, startedAt, seenAt: startedAt } });
+    await tx.node.create({ data: { name, address, linkPort, version, incarnation: this.#incarnation, startedAt, seenAt: startedAt } });
     return startedAt;
   }
 }

@@ -1,9 +1,8 @@
 import { Socket } from 'node:net';
-import { callbackify } from 'node:util';
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { Logger } from 'pino';
 import pg from 'pg';
-import { type DatabaseLock, lockDatabase } from './database-lock.ts';
+import { DatabasePresence } from './database-presence.ts';
 import { DatabaseSilentError, messageOf, ServerRunningError, StoreError } from './errors.ts';
 import { PrismaClient } from './generated/postgresql/client.ts';
 import { PostgresqlReader } from './hot/postgresql-reader.ts';
@@ -21,14 +20,15 @@ const SILENCE_MS = 10_000;
 const IDLE_MS = 8000;
 
 /**
- * Connects to a PostgreSQL database, claims it for this process and migrates it.
+ * Connects to a PostgreSQL database and migrates it.
  * @param url `postgresql://...`
- * @param onLost called when another server has claimed the database while the connection was lost
+ * @param alone no other server or command may use it meanwhile
+ * @param onLost called when a server that tolerates no other one has taken the database while the connection was lost
  * @throws {StoreError}
  */
-export async function openPostgresql(url: string, log: Logger, onLost: (error: Error) => void) {
+export async function openPostgresql(url: string, log: Logger, alone: boolean, onLost: (error: Error) => void) {
   const where = describe(url);
-  let lock: DatabaseLock | undefined;
+  let presence: DatabasePresence | undefined;
   const shared = { connectionString: url, application_name: 'adit', connectionTimeoutMillis: 5000, keepAlive: true };
   const pooled = { ...shared, idleTimeoutMillis: IDLE_MS, stream: watchedSocket };
   const pool = new pg.Pool({
@@ -38,10 +38,6 @@ export async function openPostgresql(url: string, log: Logger, onLost: (error: E
     idle_in_transaction_session_timeout: 30_000,
     // Neither must a session that holds a lock.
     lock_timeout: LOCK_WAIT_MS,
-    verify: callbackify(async (connection: pg.PoolClient) => {
-      if (lock === undefined) throw new StoreError('the database is not claimed yet');
-      await lock.admit(connection);
-    }),
   });
   // Without a listener the loss of an idle connection would end the process; the pool replaces the connection.
   const lost = (error: Error) => log.warn({ reason: error.message }, 'a connection to the database was lost');
@@ -51,14 +47,14 @@ export async function openPostgresql(url: string, log: Logger, onLost: (error: E
   const searchPool = new pg.Pool({ ...pooled, max: 2, statement_timeout: searchMs });
   searchPool.on('error', lost);
   try {
-    lock = await lockDatabase({ url, log, onLost: (error) => onLost(new StoreError(`${where}: ${error.message}`)) });
-    const applied = await migrate(new pg.Client(shared), lock);
+    presence = await DatabasePresence.open({ url, log, alone, onLost: (error) => onLost(new StoreError(`${where}: ${error.message}`)) });
+    const applied = await migrate(new pg.Client(shared));
     const db = new PrismaClient({ ...clientOptions, adapter });
     await db.$connect();
-    return { db, reader: new PostgresqlReader(pool, searchPool), applied, where, lock, savepoints };
+    return { db, reader: new PostgresqlReader(pool, searchPool), applied, where, presence, savepoints };
   } catch (error) {
     await Promise.all([pool.end(), searchPool.end()]);
-    await lock?.release();
+    await presence?.close();
     if (error instanceof ServerRunningError) throw new ServerRunningError(`${where}: ${error.message}`, { cause: error });
     if (error instanceof StoreError) throw new StoreError(`${where}: ${error.message}`, { cause: error });
     throw new StoreError(`can't reach the database at ${where}: ${messageOf(error)}`, { cause: error });
@@ -85,10 +81,9 @@ function watchedSocket(): Socket {
 }
 
 /** Migrates on a connection of its own, on which a statement may take any time. */
-async function migrate(connection: pg.Client, lock: DatabaseLock): Promise<readonly string[]> {
+async function migrate(connection: pg.Client): Promise<readonly string[]> {
   try {
     await connection.connect();
-    await lock.admit(connection);
     return await applyMigrations(postgresqlMigrations(connection), await readMigrations('postgresql'));
   } finally {
     await connection.end();

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { NotFollowedError } from './change-log.ts';
 import { BadRecords } from './bad-records.ts';
 import { halvesOf, merged, nameOf, namesOf, NOTHING, only } from './counter-batch.ts';
 import type { CounterKind } from './hot/counter-table.ts';
@@ -91,6 +92,8 @@ export class StateSaver {
         throw error;
       }
     } catch (error) {
+      // Nothing is lost: the reset is applied within a second, and the batch is stored next time.
+      if (error instanceof NotFollowedError) return;
       this.#log.error(failureNote(error), 'counters could not be stored; tried again in 5 s');
     }
   }
@@ -105,6 +108,7 @@ export class StateSaver {
       await this.#store.saveCounters(batch, { rows, isCurrent: (resource, id) => !this.#reset.has(nameOf(resource, id)) });
       if (rows) this.#bad.stored(batch);
     } catch (error) {
+      if (error instanceof NotFollowedError) throw error;
       await this.#store.tryWrite();
       const halves = halvesOf(batch);
       if (halves.length === 0) this.#bad.add(namesOf(batch), error);

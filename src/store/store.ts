@@ -8,7 +8,7 @@ import { StoreError } from './errors.ts';
 import { Prisma, type PrismaClient } from './generated/sqlite/client.ts';
 import { clientPage, clientPages } from './hot/client-page.ts';
 import type { ClientPageQuery } from './hot/client-page.ts';
-import type { CountedRecord, CounterKind } from './hot/counter-table.ts';
+import { type CountedRecord, type CounterKind, storedTotals } from './hot/counter-table.ts';
 import { countTraffic, forgetRunningState, saveCounters, tryWrite } from './hot/counters.ts';
 import type { CounterBatch, SaveOptions } from './hot/counters.ts';
 import { hostPage, hostPages } from './hot/host-page.ts';
@@ -43,6 +43,8 @@ export interface Store {
   readonly follower: CommitFollower;
   /** This process among the servers on the database. */
   readonly node: Nodes;
+  /** Whether this server does what only one on the database may do. It may be wrong for a moment, so that such work must be harmless when it is done twice. */
+  leads(): boolean;
   /** The servers that have used the database in the last week, by name. On SQLite, only this one. */
   nodes(): Promise<NodeState[]>;
   /** A page of clients, whole rows. */
@@ -73,14 +75,19 @@ export interface Store {
   counts(scope: CountScope): Promise<Counts>;
   /** Everything that the engine needs at start. */
   loadEngineState(): Promise<EngineState>;
-  /** Clears the running state of the last process, which lists can be sorted by, and brings the bytes in the rows up to date. Called at start. */
-  forgetRunningState(): Promise<void>;
-  /** Deletes agents' declared records from the program's last run. Called at start. */
+  /**
+   * Clears the running state that ended servers left, which lists can be sorted by, and brings the bytes in the rows up to date if no server is running.
+   * @param alive the names of the servers that are running; absent = none
+   */
+  forgetRunningState(alive?: readonly string[]): Promise<void>;
+  /** Deletes the records that agents declared, while no server is running that serves them. Called at start. */
   forgetDeclared(): Promise<void>;
   /** Writes counters and last-seen data and the resulting traffic series, all or nothing. */
   saveCounters(batch: CounterBatch, options?: SaveOptions): Promise<void>;
-  /** Adds the bytes that a record's counters have beyond the stored ones to the traffic series: call it before these get another value. */
-  countTraffic(tx: Transaction, kind: CounterKind, counters: CountedRecord): Promise<void>;
+  /** Adds the bytes that a record's counters have beyond the stored ones to the traffic series: call it before its row gets other values, which count from then on. */
+  resetTraffic(tx: Transaction, kind: CounterKind, counters: CountedRecord): Promise<void>;
+  /** What is stored of the totals of a client, its tunnels and its hosts; undefined = there is no such client. */
+  storedTotals(clientId: number): ReturnType<typeof storedTotals>;
   /** Makes a write without effect. @throws the database's error when it can't write at the moment */
   tryWrite(): Promise<void>;
   /** A page of the audit log, the newest entry first. */
@@ -95,7 +102,7 @@ export interface Store {
 /** What resolvers use of the store. They change something only through `context.write`. */
 export type StoreToRead = Omit<
   Store,
-  'transaction' | 'follower' | 'node' | 'tryWrite' | 'saveCounters' | 'forgetRunningState' | 'forgetDeclared' | 'prune' | 'close'
+  'transaction' | 'follower' | 'node' | 'leads' | 'tryWrite' | 'saveCounters' | 'forgetRunningState' | 'forgetDeclared' | 'prune' | 'close'
 >;
 
 /** How long history is kept, in days. */
@@ -112,9 +119,11 @@ export interface StoreOptions {
   readonly log: Logger;
   /**
    * Called when the store can no longer write and can't recover. Either the worker with SQLite's writing connection has died, and it is unknown whether its
-   * last write was stored. Or another server has claimed the PostgreSQL database while the connection was lost.
+   * last write was stored. Or a server that tolerates no other one has taken the PostgreSQL database while the connection was lost.
    */
   readonly onLost?: (error: Error) => void;
+  /** No other server may use the PostgreSQL database meanwhile. */
+  readonly alone?: boolean;
 }
 
 /**
@@ -129,7 +138,7 @@ function hasAllModels(db: object): db is PrismaClient {
  * Opens the database, creates it if necessary, and applies the missing migrations.
  * @throws {StoreError} with one line for the operator
  */
-export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreOptions): Promise<Store> {
+export async function openStore({ url, dataDir, log, onLost = () => {}, alone = false }: StoreOptions): Promise<Store> {
   if (url !== '' && !/^postgres(ql)?:\/\//.test(url)) {
     throw new StoreError('the database address must be empty (a SQLite file in the data directory) or begin with postgresql://');
   }
@@ -137,15 +146,15 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
   // Imported here, so that the other database's driver costs no time at start.
   const opened = url === ''
     ? await (await import('./sqlite.ts')).openSqlite(dataDir, onLost)
-    : await (await import('./postgresql.ts')).openPostgresql(url, log, onLost);
+    : await (await import('./postgresql.ts')).openPostgresql(url, log, alone, onLost);
   const db: object = opened.db;
   if (!hasAllModels(db)) throw new StoreError('the clients of the two databases were not generated from the same models: run `node src/prepare.mjs`');
   const { reader, applied, where } = opened;
   if (applied.length > 0) log.info({ migrations: applied, database: where }, 'database migrated');
-  const lock = 'lock' in opened ? opened.lock : undefined;
+  const presence = 'presence' in opened ? opened.presence : undefined;
   const changeLog = dialect === 'postgresql' ? new ChangeLog(db) : undefined;
   const follower = new CommitFollower(log, changeLog, await changeLog?.last());
-  const health = new DatabaseHealth(transactions({ db, claimed: async () => lock?.held(), savepoints: opened.savepoints, changeLog, follower }), {
+  const health = new DatabaseHealth(transactions({ db, savepoints: opened.savepoints, changeLog, follower }), {
     read: () => db.$queryRaw`SELECT 1`,
     write: (run) => tryWrite(run, dialect),
   });
@@ -157,6 +166,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     transaction,
     follower,
     node,
+    leads: () => presence?.leads ?? true,
     nodes: () => node.all(),
     clientPage: (query) => clientPage(reader, query),
     clientPages: (query) => clientPages(reader, query),
@@ -172,10 +182,20 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     problemCount: (name, query) => problemCount(reader, name, query),
     counts: (scope) => countsOf(reader, scope),
     loadEngineState: () => loadEngineState(reader),
-    saveCounters: (batch, options) => saveCounters(transaction, dialect, batch, Date.now(), options),
-    countTraffic: (tx, kind, counters) => countTraffic(tx, dialect, kind, counters, Date.now()),
+    saveCounters: (batch, options) =>
+      saveCounters(transaction, dialect, batch, Date.now(), {
+        ...options,
+        node: node.name,
+        ...changeLog && { mayCount: (tx) => changeLog.mayCount(tx, follower.figures.seq) },
+      }),
+    async resetTraffic(tx, kind, counters) {
+      await changeLog?.lockResets(tx);
+      await countTraffic(tx, dialect, kind, counters, Date.now());
+      await tx.counter.deleteMany({ where: { kind, id: counters.id } });
+    },
+    storedTotals: (clientId) => storedTotals(db, clientId),
     tryWrite: () => tryWrite(transaction, dialect),
-    forgetRunningState: () => forgetRunningState(transaction),
+    forgetRunningState: (alive = []) => forgetRunningState(transaction, alive),
     forgetDeclared: () =>
       transaction(async (tx) => {
         await tx.tunnel.deleteMany({ where: { noStore: true } });
@@ -194,7 +214,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {} }: StoreO
     async close() {
       await reader.close();
       await db.$disconnect();
-      await lock?.release();
+      await presence?.close();
     },
   };
 }

@@ -58,8 +58,6 @@ interface Job {
 /** What the queue of writes uses of a database. */
 export interface WriteParts {
   readonly db: PrismaClient;
-  /** Called before each commit: resolves while no other server has claimed the database; the writes fail with its error. */
-  readonly claimed: () => Promise<void>;
   readonly savepoints: Savepoints;
   /** Absent = other servers can't follow (SQLite). */
   readonly changeLog: ChangeLog | undefined;
@@ -86,7 +84,7 @@ const mostTogether = 16;
  *
  * Inside, use `tx` only. If `run` throws, everything it wrote is rolled back.
  */
-export function transactions({ db, claimed, savepoints, changeLog, follower }: WriteParts): RunTransaction {
+export function transactions({ db, savepoints, changeLog, follower }: WriteParts): RunTransaction {
   const inside = new AsyncLocalStorage<true>();
   const waiting: Job[] = [];
   let running = false;
@@ -119,9 +117,7 @@ export function transactions({ db, claimed, savepoints, changeLog, follower }: W
           const job = waiting.shift();
           if (job !== undefined) await join(jobs, job, tx);
         }
-        const stored = await record(tx, Array.from(jobs));
-        await claimed();
-        recorded = stored;
+        recorded = await record(tx, Array.from(jobs));
       }, first.long ? { timeout: LONG_MS } : {});
     } catch (error) {
       if (!await wasCommitted(recorded)) {

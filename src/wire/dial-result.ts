@@ -1,7 +1,19 @@
 import { errnoOf } from './system-error.ts';
 
-/** The results of a dial. The wire uses their index, so new ones are added at the end. */
-const results = ['connected', 'refused', 'host-unreachable', 'network-unreachable', 'timeout', 'unknown-name', 'forbidden', 'failed'] as const;
+/** The results of a dial. The wire uses their index, so new ones are added at the end. The last three are from another node, which refused the connection. */
+const results = [
+  'connected',
+  'refused',
+  'host-unreachable',
+  'network-unreachable',
+  'timeout',
+  'unknown-name',
+  'forbidden',
+  'failed',
+  'exhausted',
+  'crowded',
+  'offline',
+] as const;
 
 /** The result of a dial: the first byte that the agent sends on a stream opened with the request `dial`. */
 export type DialResult = (typeof results)[number];

@@ -1,6 +1,6 @@
 import type { ByteSocket, SocketSink } from './socket.ts';
 
-/** Maximum size of a received message in bytes; the rest is dropped. */
+/** Default maximum size of a received message in bytes; the rest is dropped. */
 const MAX_MESSAGE = 16 * 1024;
 
 /**
@@ -14,14 +14,15 @@ export class MessageSocket implements ByteSocket {
   readonly #message: Buffer;
   readonly #onMessage: (message: Buffer | undefined) => void;
   readonly #received: Buffer[] = [];
-  #space = MAX_MESSAGE;
+  #space: number;
   #sink: SocketSink | undefined;
   #sent = false;
   #ended = false;
   #closed = false;
 
-  /** @param onMessage called once with the peer's message; undefined = the stream was cut off before its end */
-  constructor(message: string | Buffer, onMessage: (message: Buffer | undefined) => void = () => undefined) {
+  /** @param onMessage called once with the peer's message; undefined = the stream was cut off before its end @param most maximum size of that message in bytes */
+  constructor(message: string | Buffer, onMessage: (message: Buffer | undefined) => void = () => undefined, most = MAX_MESSAGE) {
+    this.#space = most;
     this.#message = typeof message === 'string' ? Buffer.from(message) : message;
     this.#onMessage = onMessage;
   }

@@ -76,14 +76,24 @@ export interface Joinable {
   readonly over: boolean;
 }
 
-/** Opens streams for payloads of OPEN: a session with an agent, or the server itself. */
+/** The visitor's connection that a stream is opened for, and the record that it uses. */
+export interface OpenerVisitor {
+  readonly of: 'tunnel' | 'host';
+  readonly id: number;
+  readonly socket: Pick<ByteSocket, 'remoteAddress' | 'remotePort' | 'local'>;
+}
+
+/** Opens streams for payloads of OPEN: a session with an agent, the server itself, or another node. */
 export interface Opener {
+  /** Another node admits, counts and limits the connections, and needs to know the visitor. */
+  readonly elsewhere?: boolean;
   /**
    * undefined = it accepts no more streams.
    * @param dataFollows the visitor most likely sends first, without a delay: its bytes are sent together with the payload
    * @param credit the initial credit that the payload gives the peer, in bytes; undefined = a whole window
+   * @param visitor for an opener that is `elsewhere`
    */
-  open(payload: Buffer, dataFollows?: boolean, credit?: number): Joinable | undefined;
+  open(payload: Buffer, dataFollows?: boolean, credit?: number, visitor?: OpenerVisitor): Joinable | undefined;
 }
 
 /** The stream ended because one side was cut off. */

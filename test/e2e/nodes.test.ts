@@ -62,10 +62,7 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
     await second.child.end();
     expect(await contents(dataDir)).toEqual(await contents(first.dataDir));
 
-    // Without the invitation it starts as well, with secrets of its own.
-    const uninvited = await startServer({ environment, dataDir: scratchDirectory() });
-    expect(uninvited.fingerprint).not.toBe(first.fingerprint);
-    expect(uninvited.child.output).toContain('set ADIT_INVITATION to what');
+    await expect(startServer({ environment, dataDir: scratchDirectory() })).rejects.toThrow(/set ADIT_INVITATION to what/);
     const empty = scratchDirectory();
     expect(await adit(empty, 'nodes', 'invite')).toEqual({ code: 2, output: expect.stringMatching(/^adit: .*installation\.key: there is no such file/) });
   }, 120_000);
@@ -84,7 +81,7 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
     server.child.kill('SIGTERM');
     await server.child.exited;
 
-    const next = await startServer({ environment: { ...environment, ADIT_NODE: 'two', ADIT_NODE_ADDRESS: '' } });
+    const next = await startServer({ environment: { ...environment, ADIT_NODE: 'two', ADIT_NODE_ADDRESS: '' }, dataDir: server.dataDir });
     expect(await rows(next)).toEqual([
       expect.objectContaining({ ...one, alive: false }),
       {

@@ -23,7 +23,7 @@ describeWith('initdb', 'a server on PostgreSQL', () => {
 
     await server.child.end();
     await agent.end();
-    const again = await startServer({ environment });
+    const again = await startServer({ environment, dataDir: server.dataDir });
     await startAgent(again, vkey);
     expect(await getTunnel(again, tunnel.id)).toMatchObject({ Port: tunnel.port, RunStatus: true });
     expect(await roundTrip(await visit(tunnel.port), 'again')).toBe('again');

@@ -5,7 +5,7 @@ import { describeWith } from '../support/programs.ts';
 import type { TestStore } from '../support/test-store.ts';
 
 const figures = { agents: 3, connections: 4, load: 0.25, lagMs: 5 };
-const identity = (name: string) => ({ name, address: `${name}.example:8024`, version: '1.2.3' });
+const identity = (name: string) => ({ name, address: `${name}.example:8024`, linkPort: 8025, version: '1.2.3' });
 
 eachDialect('a node', (databases) => {
   test('is listed with what it last reported', async () => {

@@ -42,6 +42,7 @@ const lacking: Readonly<Record<Exclude<keyof Store, keyof Context['store']>, tru
   transaction: true,
   follower: true,
   node: true,
+  leads: true,
   tryWrite: true,
   saveCounters: true,
   forgetRunningState: true,

@@ -6,8 +6,9 @@ import type { Logger } from 'pino';
 import { FairQueue } from '../../stream-handlers/fair-queue.ts';
 import type { Attempts } from '../../rules/attempts.ts';
 import { HandshakeError, type Refusal } from '../../wire/handshake-error.ts';
-import { acceptHandshake, newSessionId, refuseUnread, type Offer, type Role } from '../../wire/handshake.ts';
+import { acceptHandshake, keyIdOf, newSessionId, refuseUnread, type Offer, type Role } from '../../wire/handshake.ts';
 import type { HealthMessage } from '../../wire/health.ts';
+import { NODE_BEATS, nodeInfoSchema } from '../../wire/node-messages.ts';
 import { agentInfoSchema, type Welcome } from '../../wire/session-messages.ts';
 import type { OverviewRow } from '../../wire/overview.ts';
 import type { ByteSocket, ListenOptions, SocketBackend, SocketServer, TlsIdentity } from '../../wire/socket.ts';
@@ -21,6 +22,7 @@ import { AgentSession } from './agent-session.ts';
 import { MAX_STREAMS } from './bridge-session.ts';
 import { HandshakePlaces, type Place, PLACE_LIMITS, type PlaceLimits } from './handshake-places.ts';
 import { HandshakeQueue } from '../limits/handshake-queue.ts';
+import { type NodeHandlers, NodeSession } from './node-session.ts';
 import { NpcNotice } from './npc-notice.ts';
 import { type Reason, reasons } from './reasons.ts';
 import { type VisitedTunnel, VisitorSession } from './visitor-session.ts';
@@ -85,6 +87,8 @@ export interface BridgeOptions {
   readonly onHealth: (entry: ClientEntry, message: HealthMessage) => void;
   /** A client's agent connected or disconnected. */
   readonly onSeen: (entry: ClientEntry) => void;
+  /** The other servers of the installation; undefined = this is the only one. */
+  nodes(): (NodeHandlers & { readonly name: string; readonly key: string }) | undefined;
 }
 
 /** The ports that agents and visitors connect to: authenticates them, and limits what unauthenticated connections cost. */
@@ -93,6 +97,7 @@ export class Bridge {
   readonly #timing: BridgeTiming;
   readonly #sessions = new Map<string, AgentSession>();
   readonly #visits = new Map<string, VisitorSession>();
+  readonly #nodes = new Set<NodeSession>();
   readonly #unfinished = new Set<ByteSocket>();
   readonly #places: HandshakePlaces;
   readonly #handshakeQueue = new HandshakeQueue();
@@ -184,7 +189,7 @@ export class Bridge {
   async close(): Promise<void> {
     this.#closed.abort();
     for (const socket of this.#unfinished) socket.destroy(true);
-    for (const session of this.#allSessions()) session.close('shutdown');
+    for (const session of [...this.#allSessions(), ...this.#nodes]) session.close('shutdown');
     await Promise.all(this.#servers.map((server) => server.close()));
   }
 
@@ -244,8 +249,11 @@ export class Bridge {
       },
     });
     if (offer.role === 'data') this.#acceptData(socket, offer);
+    // Nobody can guess the secret, so nodes need not wait behind those who guess keys at the same address.
+    else if (offer.role === 'node' && offer.proven) this.#acceptNode(socket, offer);
     else if (await this.#waitForPenalty(socket, offer)) {
       if (offer.role === 'visit') this.#acceptVisit(socket, offer);
+      else if (offer.role === 'node') this.#refuseKey(socket, offer, 'a server offered a secret that is not that of this installation');
       else this.#acceptMux(socket, offer);
     }
   }
@@ -256,9 +264,16 @@ export class Bridge {
         return this.#options.clients.byKeyId(keyId)?.wanted.vkey;
       case 'visit':
         return this.#options.visited(keyId)?.password;
+      case 'node':
+        return this.#nodeKey(keyId);
       case 'data':
         return this.#sessionOf(keyId)?.key;
     }
+  }
+
+  #nodeKey(keyId: string): string | undefined {
+    const key = this.#options.nodes()?.key;
+    return key !== undefined && keyIdOf(key) === keyId ? key : undefined;
   }
 
   #sessionOf(id: string): AgentSession | VisitorSession | undefined {
@@ -343,6 +358,32 @@ export class Bridge {
         onGone: () => this.#visits.delete(id),
       }),
     );
+  }
+
+  /** Another server of the installation, over TLS only: both sides have proven, over this channel, that they have the secret. */
+  #acceptNode(socket: ByteSocket, offer: Offer): void {
+    const handlers = this.#options.nodes();
+    const info = nodeInfoSchema.safeParse(offer.info);
+    if (!handlers || !socket.channelSecret || !info.success) {
+      this.#refuse(offer, socket.channelSecret ? 'bad-info' : 'tls-needed', { tls: this.#address?.tls });
+      return;
+    }
+    if (this.#draining || info.data.name === handlers.name) {
+      this.#refuse(offer, this.#draining ? 'shutdown' : 'same-name');
+      return;
+    }
+    const key = offer.accept({ name: handlers.name });
+    const session = new NodeSession({
+      id: newSessionId(),
+      key,
+      socket,
+      log: this.#options.log,
+      mux: NODE_BEATS,
+      info: info.data,
+      handlers,
+      onGone: () => this.#nodes.delete(session),
+    });
+    this.#nodes.add(session);
   }
 
   #acceptMux(socket: ByteSocket, offer: Offer): void {

@@ -1,4 +1,4 @@
-import type { HealthMessage, HealthSettings, TargetHealthReport } from '../../wire/health.ts';
+import { HEALTH_TARGETS, type HealthMessage, type HealthSettings, type TargetHealthReport } from '../../wire/health.ts';
 import type { HealthState, TargetHealthState } from '../face.ts';
 
 /** The health of one tunnel's or host's targets, as its agent reports it. Targets without a report are healthy. */
@@ -19,6 +19,21 @@ export class ReportedHealth {
       if (own.has(target)) states.set(target, { target, healthy, failures, since: now - ageMs, lastError: error });
     }
     return new ReportedHealth(this.#check, states);
+  }
+
+  /** What the agent would report now. @param now ms since the epoch */
+  *reports(of: HealthMessage['of'], id: number, now: number): Generator<HealthMessage> {
+    const targets = Array.from(this.#targets.values(), ({ target, healthy, failures, since, lastError: error }) => ({
+      target,
+      healthy,
+      failures,
+      ageMs: Math.max(0, Math.round(now - (since ?? now))),
+      error,
+    }));
+    yield { type: 'health', of, id, check: this.#check, targets: targets.slice(0, HEALTH_TARGETS) };
+    for (let start = HEALTH_TARGETS; start < targets.length; start += HEALTH_TARGETS) {
+      yield { type: 'health', of, id, targets: targets.slice(start, start + HEALTH_TARGETS) };
+    }
   }
 
   /** The targets that are in rotation. */

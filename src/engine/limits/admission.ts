@@ -39,14 +39,16 @@ export class Admission {
   /**
    * Whether a new connection of the client's visitor is admitted: the session that carries it, or the cause of refusal.
    * @param localProxy the server dials the target, not the agent
+   * @param elsewhere leads to the client's home, where the client's limits are known
    */
-  admit(entry: ClientEntry, address: string, localProxy: boolean): Carrier | RefusalCause {
+  admit(entry: ClientEntry, address: string, localProxy: boolean, elsewhere?: Opener): Carrier | RefusalCause {
     const { meter } = entry;
     const now = this.#now();
     const blocked = entry.blocked(now);
     if (blocked !== '') return blocked;
     const list = entry.turnedAwayBy(address, this.#blackList, now);
     if (list) return list;
+    if (elsewhere) return this.#visitors.hasRoom(address) ? { session: elsewhere, client: meter } : 'capacity';
     if (meter.exhausted) return 'flow';
     if (meter.full) return 'connections';
     if (!this.#visitors.hasRoom(address)) return 'capacity';

@@ -1,5 +1,5 @@
 import type { ByteSocket } from '../../wire/socket.ts';
-import type { Opener } from '../../wire/stream.ts';
+import type { Opener, OpenerVisitor } from '../../wire/stream.ts';
 import type { UnreadLedger } from '../../wire/unread-budget.ts';
 import type { RefusalCause } from '../face.ts';
 import type { ClientUsage } from '../limits/client-usage.ts';
@@ -52,11 +52,24 @@ export class Connections {
       onOver?.();
       return;
     }
-    const stream = client.full ? undefined : session.open(payload, dataFollows, credit);
+    const full = client.full && session.elsewhere !== true;
+    const stream = full ? undefined : session.open(payload, dataFollows, credit, session.elsewhere ? this.#visitorOf(socket) : undefined);
     if (!stream) {
       this.#visitors.leave(address);
-      this.#refuse(socket, client, client.full ? 'connections' : 'agentCapacity');
+      this.#refuse(socket, client, full ? 'connections' : 'agentCapacity');
       onOver?.();
+      return;
+    }
+    if (session.elsewhere) {
+      this.#visitors.trace?.say(socket, 'opened', { clientId: client.id, stream: stream.id, elsewhere: true });
+      stream.join(socket, {
+        unread,
+        onClose: (error) => {
+          this.#visitors.trace?.say(socket, 'closed', { reason: error?.message ?? 'both sides have ended' });
+          this.#visitors.leave(address);
+          onOver?.();
+        },
+      });
       return;
     }
     const connection = new Connection(socket, stream, { tunnel, client });
@@ -77,6 +90,10 @@ export class Connections {
         onOver?.();
       },
     });
+  }
+
+  #visitorOf(socket: ByteSocket): OpenerVisitor {
+    return { of: this.#tunnel.owner === 'host' ? 'host' : 'tunnel', id: this.#tunnel.id, socket };
   }
 
   #refuse(socket: ByteSocket, client: ClientUsage, cause: RefusalCause): void {

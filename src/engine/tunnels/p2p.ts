@@ -16,8 +16,6 @@ class P2pTunnel implements TunnelServer {
   readonly #relay: TunnelServer;
   readonly #traffic = new DirectTraffic();
   #wanted: WantedTunnel;
-  /** The agent that direct paths lead to. */
-  #session: AgentSession | undefined;
 
   constructor(context: TunnelContext, wanted: WantedTunnel) {
     this.#context = context;
@@ -50,15 +48,19 @@ class P2pTunnel implements TunnelServer {
     const { id, password, targets } = this.#wanted;
     if (targets.length === 0) this.#context.refused('noTarget', socket);
     const carrier = targets.length === 0 ? undefined : this.#context.admit(socket.remoteAddress, socket);
-    // With local_proxy the server dials the targets itself: there is no agent to connect to.
-    if (!(carrier?.session instanceof AgentSession)) {
+    // With local_proxy the server dials the targets itself: there is no agent to connect to. From elsewhere, the client's home gets here with its own request.
+    if (!carrier || !(carrier.session.elsewhere || carrier.session instanceof AgentSession)) {
       socket.destroy(true);
       return;
     }
-    this.#session = carrier.session;
     const payload = encodeOpen({ kind: 'direct', tunnelId: id, password, targets: [...targets], stunPorts: [...stunPorts] });
     this.#traffic.opened();
     this.#context.connections.carry(socket, carrier.session, carrier.client, payload, { onOver: () => this.#traffic.closed() });
+  }
+
+  /** The agent that direct paths lead to. */
+  get #session(): AgentSession | undefined {
+    return this.#context.environment.clients.get(this.#wanted.clientId)?.session;
   }
 
   believable(reported: DirectBytes): DirectBytes {

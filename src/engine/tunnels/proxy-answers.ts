@@ -12,5 +12,8 @@ export const proxyProblems: Readonly<Record<ProxyProblem, { readonly status: num
   'unknown-name': { status: 502, text: 'The name of the target is not known.', socks: 4 },
   forbidden: { status: 502, text: 'The connection to the target is not allowed.', socks: 2 },
   failed: { status: 502, text: 'The target cannot be connected with.', socks: 1 },
+  exhausted: { status: 503, text: 'The proxy takes no connections at the moment.', socks: 1 },
+  crowded: { status: 503, text: 'The proxy takes no connections at the moment.', socks: 1 },
+  offline: { status: 503, text: 'The proxy takes no connections at the moment.', socks: 1 },
   'not-served': { status: 503, text: 'The proxy takes no connections at the moment.', socks: 1 },
 };

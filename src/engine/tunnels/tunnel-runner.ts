@@ -12,6 +12,7 @@ import type { Meter } from '../limits/meter.ts';
 import { bindHeldPort, type HeldPort } from '../ports/reserve-port.ts';
 import { listenProblem } from '../ports/listen-error.ts';
 import type { PortAddress } from '../ports/port-book.ts';
+import type { Connections } from './connections.ts';
 import { tunnelModes } from './registry.ts';
 import { TunnelContext } from './tunnel-context.ts';
 import type { TunnelServer } from './tunnel-mode.ts';
@@ -76,6 +77,11 @@ export class TunnelRunner implements VisitedTunnel {
     };
   }
 
+  /** Its visitors' connections. */
+  get connections(): Connections {
+    return this.#usedContext.connections;
+  }
+
   /** Whether its own listener occupies the port. */
   listensOn(transport: Transport, port: number): boolean {
     return this.#held?.transport === transport && this.#held.port === port;
@@ -91,7 +97,7 @@ export class TunnelRunner implements VisitedTunnel {
 
   get client(): VisitedTunnel['client'] {
     const entry = this.#environment.clients.get(this.#wanted.clientId);
-    return { online: entry?.session !== undefined, crypt: entry?.wanted.crypt ?? false, compress: entry?.wanted.compress ?? false };
+    return { online: this.#environment.online(this.#wanted.clientId), crypt: entry?.wanted.crypt ?? false, compress: entry?.wanted.compress ?? false };
   }
 
   refusal(type: VisitType): VisitRefusal | undefined {

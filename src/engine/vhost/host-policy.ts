@@ -37,13 +37,13 @@ export class HostPolicy implements VhostPolicy {
   }
 
   tryPassword({ id, wanted: { clientId } }: HostEntry, address: string, password: string): 'right' | 'wrong' | 'wait' {
-    const { attempts, clients, log, now } = this.#environment;
+    const { attempts, log, now } = this.#environment;
     const guess = attempts.guess(
       'ipWhitePassword',
       address,
       `client ${clientId}`,
       now(),
-      () => clients.get(clientId)?.allowByPassword(address, password, now()) === true,
+      () => this.#environment.allowByPassword(clientId, address, password),
     );
     if (guess === 'right') log.info({ clientId, hostId: id, address }, "a visitor's address was allowed by the password");
     return guess;

@@ -30,6 +30,7 @@ export const columnsOfClient = {
   lastAddress: { audit: 'none', shown: 'runtime', input: null, ownerSets: false },
   localAddress: { audit: 'none', shown: 'runtime', input: null, ownerSets: false },
   agentVersion: { audit: 'none', shown: 'runtime', input: null, ownerSets: false },
+  node: { audit: 'none', shown: 'runtime', input: null, ownerSets: false },
   inletBytes: { audit: 'none', shown: 'runtime', input: null, ownerSets: false },
   exportBytes: { audit: 'none', shown: 'runtime', input: null, ownerSets: false },
   connected: { audit: 'none', shown: 'runtime', input: null, ownerSets: false },

@@ -61,8 +61,6 @@ async function settle(
   state: CountedBytes | undefined,
 ): Promise<CountedBytes> {
   const { inletBytes, exportBytes } = state ?? { inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes) };
-  await store.countTraffic(tx, resource, { id: row.id, inletBytes, exportBytes });
-  // From now on, the row has the totals.
-  await tx.counter.deleteMany({ where: { kind: resource, id: row.id } });
+  await store.resetTraffic(tx, resource, { id: row.id, inletBytes, exportBytes });
   return { inletBytes, exportBytes };
 }

@@ -98,7 +98,12 @@ export function writeWithPort<T>(
 async function leasePort(context: Context, { mode, port, serverIp, replaces }: PortRequest, naming: Reading | undefined): Promise<PortLease | undefined> {
   const { engine, log } = context;
   if (transportOf(mode) === undefined) return undefined;
-  const lease = await engine.reservePort({ mode, port, serverIp, replaces });
+  let lease = await engine.reservePort({ mode, port, serverIp, replaces });
+  if ('unavailable' in lease) {
+    // Another server may have freed the port, which the engine does not know yet.
+    await context.catchUp();
+    lease = await engine.reservePort({ mode, port, serverIp, replaces });
+  }
   if (!('unavailable' in lease)) return lease;
   // The response has the contract's text; the exact reason is for the operator.
   log.info({ port, serverIp, reason: lease.unavailable }, 'a port was refused');

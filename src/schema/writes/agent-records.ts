@@ -33,6 +33,8 @@ export class AgentDeclarations implements Declarations {
   open(clientId: number, address: string): AgentRecords {
     const context = new Context(this.#services, { kind: 'client', clientId, by: 'vkey', address }, `agent-${++this.#sessions}`);
     const records = new Records(context, clientId);
+    // Those of a session with a server that was killed: the agent is here now.
+    void this.#inOrder(clientId, () => records.withdrawLeft());
     return {
       declare: (entry) => this.#inOrder(clientId, () => records.declare(entry)),
       withdraw: (kind, name) => this.#inOrder(clientId, () => records.withdraw(kind, name)),
@@ -95,6 +97,19 @@ class Records {
       return { ...NONE, error: this.#textOf(error) };
     }
     this.#ids.delete(key);
+    return NONE;
+  }
+
+  /** Deletes what earlier sessions of the client have left. */
+  async withdrawLeft(): Promise<DeclaredOutcome> {
+    const { db } = this.#context.store;
+    const where = { where: { clientId: this.#clientId, noStore: true }, select: { id: true } } as const;
+    try {
+      for (const { id } of await db.tunnel.findMany(where)) await this.#delete('tunnel', id);
+      for (const { id } of await db.host.findMany(where)) await this.#delete('host', id);
+    } catch (error) {
+      this.#textOf(error);
+    }
     return NONE;
   }
 

@@ -1,4 +1,5 @@
 import type { Dialect } from '../migrations.ts';
+import type { Reading } from '../reading.ts';
 import type { Transaction } from '../transaction.ts';
 
 /*
@@ -51,6 +52,28 @@ export async function storeCounters(tx: Transaction, dialect: Dialect, kind: Cou
     ORDER BY n.id ON CONFLICT (kind, id) DO UPDATE SET "inletBytes" = excluded."inletBytes", "exportBytes" = excluded."exportBytes"`,
     jsonOf(records),
   );
+}
+
+/** The totals of a client, its tunnels and its hosts; undefined = there is no such client. */
+export async function storedTotals(db: Reading, clientId: number) {
+  const select = { id: true, inletBytes: true, exportBytes: true } as const;
+  const client = await db.client.findUnique({ where: { id: clientId }, select: { ...select, tunnels: { select }, hosts: { select } } });
+  if (client === null) return undefined;
+  const { tunnels, hosts } = client;
+  const idsOf = (rows: ReadonlyArray<{ readonly id: number }>) => ({ in: rows.map(({ id }) => id) });
+  const counters = await db.counter.findMany({
+    where: { OR: [{ kind: 'client', id: clientId }, { kind: 'tunnel', id: idsOf(tunnels) }, { kind: 'host', id: idsOf(hosts) }] },
+  });
+  const newest = new Map(counters.map((row) => [`${row.kind} ${row.id}`, row]));
+  const totals = (kind: CounterKind, row: { readonly id: number; readonly inletBytes: bigint; readonly exportBytes: bigint }): CountedRecord => {
+    const { inletBytes, exportBytes } = newest.get(`${kind} ${row.id}`) ?? row;
+    return { id: row.id, inletBytes: Number(inletBytes), exportBytes: Number(exportBytes) };
+  };
+  return {
+    client: totals('client', client),
+    tunnels: tunnels.map((row) => totals('tunnel', row)),
+    hosts: hosts.map((row) => totals('host', row)),
+  };
 }
 
 /** Brings the bytes in the rows of all records up to date. */

@@ -33,6 +33,10 @@ export type IsCurrent = (resource: CounterKind, id: number) => boolean;
 
 /** How a batch is written. */
 export interface SaveOptions {
+  /** Called first in the transaction. @throws if the counters can't be stored at the moment */
+  readonly mayCount?: (tx: Transaction) => Promise<void>;
+  /** The name of this server, which becomes that of the rows of clients; "" = SQLite. */
+  readonly node?: string;
   /** Called in the transaction; rows that are not current are skipped. Absent = all are. */
   readonly isCurrent?: IsCurrent;
   /**
@@ -55,12 +59,13 @@ export async function saveCounters(
   dialect: Dialect,
   { clients, tunnels, hosts }: CounterBatch,
   at: number,
-  { isCurrent = () => true, rows = true }: SaveOptions = {},
+  { isCurrent = () => true, rows = true, node = '', mayCount }: SaveOptions = {},
 ): Promise<void> {
   if (clients.length === 0 && tunnels.length === 0 && hosts.length === 0) return;
   await transaction(async (tx) => {
+    await mayCount?.(tx);
     const current: Readonly<Record<CounterKind, readonly CountedRecord[]>> = {
-      client: clients.filter(({ id }) => isCurrent('client', id)).map(clientRow),
+      client: clients.filter(({ id }) => isCurrent('client', id)).map((client) => clientRow(client, node)),
       tunnel: tunnels.filter(({ id }) => isCurrent('tunnel', id)),
       host: hosts.filter(({ id }) => isCurrent('host', id)),
     };
@@ -69,9 +74,7 @@ export async function saveCounters(
         const growth = await growthOf(tx, dialect, kind, batch);
         await addTraffic(tx, dialect, gainsOf(kind, growth), at);
         await storeCounters(tx, dialect, kind, growth);
-        if (kind !== 'host' || rows) {
-          await tx.$executeRawUnsafe(rowUpdate(dialect, kind, rows), JSON.stringify(batch));
-        }
+        if (kind !== 'host' || rows) await tx.$executeRawUnsafe(rowUpdate(dialect, kind, rows), JSON.stringify(batch));
       }
     }
   });
@@ -102,19 +105,26 @@ function* inBatches<Row>(rows: readonly Row[]): Generator<Row[]> {
   for (let start = 0; start < rows.length; start += batchSize) yield rows.slice(start, start + batchSize);
 }
 
-/** The running state that the previous process left is cleared, in the rows that have any; their bytes become those that were counted last. */
-export async function forgetRunningState(transaction: RunTransaction): Promise<void> {
+/**
+ * The running state that ended servers left is cleared, in the rows that have any, and the bytes in rows become those that were counted last.
+ * @param alive the names of the servers that are running, which maintain their rows themselves
+ */
+export async function forgetRunningState(transaction: RunTransaction, alive: readonly string[]): Promise<void> {
   await transaction(async (tx) => {
-    await tx.client.updateMany({ where: { connected: true }, data: { connected: false } });
-    await tx.client.updateMany({ where: { rate: { gt: 0 } }, data: { rate: 0 } });
-    await tx.tunnel.updateMany({ where: { running: true }, data: { running: false } });
-    await countersToRows(tx);
+    const left = { node: { notIn: [...alive] } };
+    await tx.client.updateMany({ where: { connected: true, ...left }, data: { connected: false } });
+    await tx.client.updateMany({ where: { rate: { gt: 0 }, ...left }, data: { rate: 0 } });
+    await tx.tunnel.updateMany({ where: { running: true, client: left }, data: { running: false } });
+    if (alive.length === 0) await countersToRows(tx);
   });
 }
 
 /** A client as the statement takes it. */
-function clientRow({ lastOnlineAt, ...client }: CounterBatch['clients'][number]): CountedRecord & { readonly lastOnlineAt: string | null } {
-  return { ...client, lastOnlineAt: lastOnlineAt === null ? null : storedTime(new Date(lastOnlineAt)) };
+function clientRow(
+  { lastOnlineAt, ...client }: CounterBatch['clients'][number],
+  node: string,
+): CountedRecord & { readonly node: string; readonly lastOnlineAt: string | null } {
+  return { ...client, node, lastOnlineAt: lastOnlineAt === null ? null : storedTime(new Date(lastOnlineAt)) };
 }
 
 /** What a batch adds to the series of its records; clients also add to those of their owners and of the server. */
@@ -144,23 +154,24 @@ export async function countTraffic(tx: Transaction, dialect: Dialect, kind: Coun
   await addTraffic(tx, dialect, gainsOf(kind, await growthOf(tx, dialect, kind, [counters])), at);
 }
 
-const clientSet = `"connected" = n."connected", "rate" = n."rate", "inletBytes" = n."inletBytes", "exportBytes" = n."exportBytes",
+const clientSet = `"connected" = n."connected", "node" = n.node, "rate" = n."rate", "inletBytes" = n."inletBytes", "exportBytes" = n."exportBytes",
   "lastOnlineAt" = coalesce(n."lastOnlineAt", c."lastOnlineAt"),
   "lastAddress" = coalesce(nullif(n.address, ''), c."lastAddress"),
   "localAddress" = coalesce(nullif(n."localAddress", ''), c."localAddress"),
   "agentVersion" = coalesce(nullif(n.version, ''), c."agentVersion")`;
 
 /** Something of a client that is rarely different is. */
-const clientChanged = `(c."connected" <> n."connected" OR n.address NOT IN ('', c."lastAddress") OR n."localAddress" NOT IN ('', c."localAddress")
+const clientChanged =
+  `(c."connected" <> n."connected" OR c."node" <> n.node OR n.address NOT IN ('', c."lastAddress") OR n."localAddress" NOT IN ('', c."localAddress")
   OR n.version NOT IN ('', c."agentVersion"))`;
 
 const clientUpdate: Record<Dialect, string> = {
   sqlite:
     `UPDATE "Client" AS c SET ${clientSet} FROM (SELECT value ->> 'id' AS id, value ->> 'connected' AS connected, value ->> 'rate' AS rate, value ->> 'address' AS address,
-    value ->> 'localAddress' AS "localAddress", value ->> 'version' AS version, value ->> 'inletBytes' AS "inletBytes",
+    value ->> 'localAddress' AS "localAddress", value ->> 'version' AS version, value ->> 'node' AS node, value ->> 'inletBytes' AS "inletBytes",
     value ->> 'exportBytes' AS "exportBytes", value ->> 'lastOnlineAt' AS "lastOnlineAt" FROM json_each(?)) AS n WHERE c.id = n.id`,
   postgresql: `UPDATE "Client" AS c SET ${clientSet} FROM jsonb_to_recordset($1::jsonb) AS n(id int, connected boolean, rate bigint, address text,
-    "localAddress" text, version text, "inletBytes" bigint, "exportBytes" bigint, "lastOnlineAt" timestamp) WHERE c.id = n.id`,
+    "localAddress" text, version text, node text, "inletBytes" bigint, "exportBytes" bigint, "lastOnlineAt" timestamp) WHERE c.id = n.id`,
 };
 
 /** @param all false = only rows in which something other than the bytes has changed */

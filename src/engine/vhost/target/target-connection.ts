@@ -1,9 +1,12 @@
-import { decodeDialResult } from '../../../wire/dial-result.ts';
+import { decodeDialResult, type DialResult } from '../../../wire/dial-result.ts';
 import { closeSoon } from '../../../wire/delayed-close.ts';
 import type { ByteSocket, SocketSink } from '../../../wire/socket.ts';
 import type { VisitorTrace } from '../../limits/visitor-trace.ts';
 import type { HostEntry } from '../hosts.ts';
 import type { Refusal } from '../response/refusal.ts';
+
+/** The refusals for the results of a dial; `refused` for all others. */
+const refusalByResult: Partial<Record<DialResult, Refusal>> = { timeout: 'silent', exhausted: 'exhausted', crowded: 'tooMany', offline: 'offline' };
 
 /** The current user of a connection to a target. */
 export interface TargetUser {
@@ -91,7 +94,7 @@ export class TargetConnection implements SocketSink {
       const result = decodeDialResult(chunk[0]);
       this.#trace?.say(this.#socket, 'target dialed', { result });
       if (result !== 'connected') {
-        this.#lose(result === 'timeout' ? 'silent' : 'refused', `the target could not be dialed: ${result}`);
+        this.#lose(refusalByResult[result] ?? 'refused', `the target could not be dialed: ${result}`);
         return;
       }
       this.#connected = true;

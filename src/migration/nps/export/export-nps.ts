@@ -22,8 +22,10 @@ export async function exportNps(directory: string, lineage: Lineage, settings: S
   const unlock = url === '' ? lockDataDir(dataDir) : undefined;
   try {
     const log = createLogs({ ...settings, logLevel: { level: 'warn', modules: {} } })('store');
-    const store = await openStore({ url, dataDir, log });
+    const store = await openStore({ url, dataDir, log, alone: true });
     try {
+      // A server that was killed may have left newer counters beside the rows.
+      await store.forgetRunningState();
       return await writeFolder(store.db, directory, lineage, Date.now());
     } finally {
       await store.close();

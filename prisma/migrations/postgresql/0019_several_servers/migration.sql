@@ -1,0 +1,5 @@
+-- AlterTable
+ALTER TABLE "Client" ADD COLUMN "node" TEXT NOT NULL DEFAULT '';
+
+-- AlterTable
+ALTER TABLE "Node" ADD COLUMN "linkPort" INTEGER NOT NULL DEFAULT 0;

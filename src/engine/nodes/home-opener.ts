@@ -1,0 +1,22 @@
+import { encodeNodeRequest } from '../../wire/node-messages.ts';
+import type { Joinable, Opener, OpenerVisitor } from '../../wire/stream.ts';
+import type { NodeLink } from './node-link.ts';
+
+/** Carries the connections of a client's visitors to the client's home, which admits, counts and limits them. */
+export class HomeOpener implements Opener {
+  readonly elsewhere = true;
+  readonly #link: NodeLink;
+  readonly #clientId: number;
+
+  constructor(link: NodeLink, clientId: number) {
+    this.#link = link;
+    this.#clientId = clientId;
+  }
+
+  open(payload: Buffer, dataFollows = false, credit?: number, visitor?: OpenerVisitor): Joinable | undefined {
+    if (!visitor) return undefined;
+    const { of, id, socket: { remoteAddress: address, remotePort: port, local } } = visitor;
+    const request = encodeNodeRequest({ kind: 'visitor', clientId: this.#clientId, of, id, address, port, local, dataFollows, credit }, payload);
+    return this.#link.open(request, dataFollows, credit);
+  }
+}

@@ -1,0 +1,46 @@
+/** Where the agent of a client is, or was last. */
+export interface Home {
+  /** The node's name. */
+  readonly node: string;
+  /** Higher than that of every earlier home of the client. */
+  readonly epoch: number;
+  /** Its agent is connected. */
+  readonly connected: boolean;
+}
+
+/** The homes of clients that a node knows. Of two, the one with the higher epoch counts, so that all nodes agree, in whatever order they receive them. */
+export class Homes {
+  readonly #homes = new Map<number, Home>();
+
+  get(clientId: number): Home | undefined {
+    return this.#homes.get(clientId);
+  }
+
+  /** The epoch of a new home. The time is in it, so that a node that knows no earlier home is not behind. @param now ms since the epoch */
+  nextEpoch(clientId: number, now: number): number {
+    return Math.max((this.#homes.get(clientId)?.epoch ?? 0) + 1, Math.floor(now));
+  }
+
+  /** @returns whether that was news */
+  learn(clientId: number, home: Home): boolean {
+    const known = this.#homes.get(clientId);
+    if (known !== undefined && !isNewer(home, known)) return false;
+    this.#homes.set(clientId, home);
+    return true;
+  }
+
+  /** The clients whose home a node is, or was last. */
+  *of(node: string): Generator<[clientId: number, home: Home]> {
+    for (const entry of this.#homes) if (entry[1].node === node) yield entry;
+  }
+
+  /** The client was deleted. */
+  forget(clientId: number): void {
+    this.#homes.delete(clientId);
+  }
+}
+
+function isNewer(home: Home, known: Home): boolean {
+  if (home.epoch !== known.epoch) return home.epoch > known.epoch;
+  return home.node === known.node ? home.connected !== known.connected : home.node > known.node;
+}

@@ -1,0 +1,117 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { NodeInfo, NodeMessage } from '../../wire/node-messages.ts';
+import type { SocketBackend } from '../../wire/socket.ts';
+import { messageOf } from '../../wire/system-error.ts';
+import { type NodeAddress, NodeLink, type NodePeer } from './node-link.ts';
+
+/** Between attempts to dial a node, in ms: from the first, doubling, to the longest. */
+const RETRY = { first: 100, longest: 2000 } as const;
+
+/** What the links need. */
+export interface NodeLinksParts {
+  readonly sockets: SocketBackend;
+  readonly log: Logger;
+  /** The secret of the links. */
+  readonly key: string;
+  readonly name: string;
+  readonly version: string;
+  /** A node can be reached from now on, or no longer. */
+  readonly onUp: (link: NodeLink) => void;
+  readonly onDown: (node: string) => void;
+}
+
+/** The sessions that this node has dialed: one with every other node, dialed again whenever it is lost. */
+export class NodeLinks {
+  readonly #parts: NodeLinksParts;
+  readonly #up = new Map<string, NodeLink>();
+  /** The nodes that are dialed, by name. */
+  readonly #peers = new Map<string, NodePeer>();
+  readonly #kept = new Set<string>();
+  readonly #closed = new AbortController();
+  #own: NodeInfo | undefined;
+
+  constructor(parts: NodeLinksParts) {
+    this.#parts = parts;
+  }
+
+  /** From now on other nodes are dialed, and notified of the address of this one. */
+  open(own: NodeAddress): void {
+    const { name, version } = this.#parts;
+    this.#own = { name, version, ...own };
+    for (const peer of this.#peers.values()) this.#keep(peer);
+  }
+
+  /** The nodes that there are now. Others are no longer dialed when they are lost. */
+  use(peers: readonly NodePeer[]): void {
+    this.#peers.clear();
+    for (const peer of peers) this.add(peer);
+  }
+
+  /** One more node. */
+  add(peer: NodePeer): void {
+    if (peer.name === this.#parts.name) return;
+    this.#peers.set(peer.name, peer);
+    this.#keep(peer);
+  }
+
+  get(node: string): NodeLink | undefined {
+    return this.#up.get(node);
+  }
+
+  /** The nodes that can be reached. */
+  all(): IterableIterator<NodeLink> {
+    return this.#up.values();
+  }
+
+  send(message: NodeMessage): void {
+    for (const link of this.#up.values()) link.send(message);
+  }
+
+  close(): void {
+    this.#closed.abort();
+    for (const link of this.#up.values()) link.close();
+  }
+
+  #keep({ name }: NodePeer): void {
+    if (this.#own === undefined || this.#kept.has(name) || this.#closed.signal.aborted) return;
+    this.#kept.add(name);
+    void this.#dialAgainAndAgain(name, this.#own).finally(() => this.#kept.delete(name));
+  }
+
+  async #dialAgainAndAgain(name: string, info: NodeInfo): Promise<void> {
+    const { log } = this.#parts;
+    let wait: number = RETRY.first;
+    for (let failures = 0;; failures++) {
+      const peer = this.#peers.get(name);
+      if (peer === undefined || this.#closed.signal.aborted) return;
+      try {
+        const reason = await this.#use(await NodeLink.open({ ...this.#parts, peer, info }));
+        if (this.#closed.signal.aborted) return;
+        log.warn({ node: name, reason }, 'the session with another node was lost');
+        failures = 0;
+        wait = RETRY.first;
+      } catch (error) {
+        log[failures === 0 ? 'warn' : 'debug']({ node: name, host: peer.host, port: peer.port }, `another node cannot be reached: ${messageOf(error)}`);
+      }
+      await delay(wait, undefined, { signal: this.#closed.signal, ref: false }).catch(() => undefined);
+      wait = Math.min(wait * 2, RETRY.longest);
+    }
+  }
+
+  /** @returns why it has ended */
+  async #use(link: NodeLink): Promise<string> {
+    const { name } = link.peer;
+    if (this.#closed.signal.aborted) {
+      link.close();
+      return link.ended;
+    }
+    this.#up.set(name, link);
+    this.#parts.log.info({ node: name }, 'connected to another node');
+    this.#parts.onUp(link);
+    const reason = await link.ended;
+    this.#up.delete(name);
+    this.#parts.onDown(name);
+    return reason;
+  }
+}

@@ -1,0 +1,296 @@
+import type { NodeHandlers } from '../bridge/node-session.ts';
+import type { ClientEntry } from '../clients.ts';
+import type { Environment } from '../environment.ts';
+import type { EngineEvent } from '../face.ts';
+import type { HealthMessage } from '../../wire/health.ts';
+import type { Stream } from '../../wire/mux.ts';
+import { decodeNodeRequest, NODE_LIST, type NodeInfo, type NodeMessage } from '../../wire/node-messages.ts';
+import { ask } from './ask.ts';
+import { Gathered } from './gathered.ts';
+import { HomeOpener } from './home-opener.ts';
+import { type Home, Homes } from './homes.ts';
+import type { NodeOptions, OtherNodes } from '../other-nodes.ts';
+import { KnownCounters } from './known-counters.ts';
+import { totalsAnswer } from './node-answers.ts';
+import type { NodeLink } from './node-link.ts';
+import { NodeLinks } from './node-links.ts';
+import type { NodeRequests } from './node-requests.ts';
+
+/** How long news are gathered before they are sent, in ms. */
+const HOMES_MS = 5;
+const CHANGED_MS = 50;
+
+/** What the nodes use of the rest of the engine. */
+export interface NodesParts {
+  readonly environment: Environment;
+  readonly requests: NodeRequests;
+  /** The agent of a client connected or disconnected, here or at another node. */
+  readonly onSeen: (entry: ClientEntry) => void;
+  /** An agent's report on health, which another node has received. */
+  readonly onHealth: (entry: ClientEntry, report: HealthMessage) => void;
+}
+
+/**
+ * The other servers of the installation. The home of a client is the node that its agent is connected to: all traffic of the client goes through it, so that it
+ * alone counts and limits. Without an agent (local_proxy), it is a node that all nodes choose alike.
+ */
+export class Nodes implements OtherNodes, NodeHandlers {
+  readonly #options: NodeOptions;
+  readonly #parts: NodesParts;
+  readonly #links: NodeLinks;
+  readonly #homes = new Homes();
+  readonly #counters: KnownCounters;
+  readonly #movedClients: Gathered<number>;
+  readonly #changedRecords: Gathered<string>;
+  readonly #unwatch: () => void;
+  /** An event of another node is being published here: it does not go back. */
+  #hearing = false;
+
+  constructor(options: NodeOptions, parts: NodesParts) {
+    this.#options = options;
+    this.#parts = parts;
+    const { environment: { agentSockets: sockets, log } } = parts;
+    this.#links = new NodeLinks({ ...options, sockets, log, onUp: (link) => this.#onUp(link), onDown: (node) => this.#onReachable(node) });
+    this.#counters = new KnownCounters({
+      environment: parts.environment,
+      amongOthers: options.amongOthers ?? false,
+      stored: options.storedTotals ?? (() => Promise.resolve(undefined)),
+      counted: async (clientId, node) => {
+        const link = this.#links.get(node);
+        return link && await ask(link, { kind: 'totals', clientId }, totalsAnswer) || undefined;
+      },
+    });
+    this.#movedClients = new Gathered(HOMES_MS, (ids) => this.#sendHomes(this.#links.all(), ids));
+    this.#changedRecords = new Gathered(CHANGED_MS, (records) => this.#sendChanged(records));
+    this.#unwatch = parts.environment.watch((event) => this.#onEvent(event));
+  }
+
+  /** The name of this node. */
+  get name(): string {
+    return this.#options.name;
+  }
+
+  /** @see NodeOptions */
+  get key(): string {
+    return this.#options.key;
+  }
+
+  /** @see NodeLinks.open */
+  open(...given: Parameters<NodeLinks['open']>): void {
+    this.#links.open(...given);
+  }
+
+  /** @see NodeLinks.use */
+  use(...given: Parameters<NodeLinks['use']>): void {
+    this.#links.use(...given);
+  }
+
+  close(): void {
+    this.#unwatch();
+    this.#movedClients.stop();
+    this.#changedRecords.stop();
+    this.#links.close();
+  }
+
+  // Homes
+
+  /** The session with the client's home; undefined = that is this node, or it can't be reached. */
+  linkTo(clientId: number): NodeLink | undefined {
+    const home = this.#homes.get(clientId);
+    return home?.connected === true && home.node !== this.name ? this.#links.get(home.node) : undefined;
+  }
+
+  reaches(clientId: number): boolean {
+    return this.linkTo(clientId) !== undefined;
+  }
+
+  openerTo(clientId: number, localProxy: boolean): HomeOpener | undefined {
+    const link = this.linkTo(clientId) ?? (localProxy && this.#homes.get(clientId)?.connected !== true ? this.#links.get(this.#chosen(clientId)) : undefined);
+    return link && new HomeOpener(link, clientId);
+  }
+
+  /** Whether this node is the client's home: only then it knows its counters. */
+  isHome(clientId: number): boolean {
+    return this.#homeOf(clientId) === this.name;
+  }
+
+  /** The other nodes that may have counted for a client until now: the one that its agent was connected to, and the one that was its home without an agent. */
+  #before(clientId: number): string[] {
+    return [...new Set([this.#homes.get(clientId)?.node ?? this.name, this.#homeOf(clientId)])].filter((node) => node !== this.name);
+  }
+
+  #homeOf(clientId: number): string {
+    const home = this.#homes.get(clientId);
+    return home?.connected === true && (home.node === this.name || this.#links.get(home.node) !== undefined) ? home.node : this.#chosen(clientId);
+  }
+
+  /** Whether this node stores the counters of a client: it is the home, and knows what was counted before. */
+  counts(clientId: number): boolean {
+    if (!this.isHome(clientId)) return false;
+    this.#counters.learn(clientId, this.#before(clientId));
+    return this.#counters.has(clientId);
+  }
+
+  /** The node that is home of a client without an agent: the same for all nodes that reach each other, and a few clients move when one comes or goes. */
+  #chosen(clientId: number): string {
+    let [chosen, highest] = [this.name, rank(this.name, clientId)];
+    for (const { peer: { name } } of this.#links.all()) {
+      const other = rank(name, clientId);
+      if (other > highest) [chosen, highest] = [name, other];
+    }
+    return chosen;
+  }
+
+  /** The client of a record; undefined = there is no such record. */
+  clientOf(kind: EngineEvent['kind'], id: number): number | undefined {
+    return this.#parts.requests.clientOf(kind, id);
+  }
+
+  /** The sessions with all nodes that can be reached. */
+  links(): IterableIterator<NodeLink> {
+    return this.#links.all();
+  }
+
+  /** A client's agent has connected to this node, which is its home from now on. */
+  agentConnected(clientId: number): void {
+    if (!this.isHome(clientId)) this.#counters.lose(clientId);
+    this.#counters.learn(clientId, this.#before(clientId));
+    this.#homes.learn(clientId, { node: this.name, epoch: this.#homes.nextEpoch(clientId, this.#parts.environment.now()), connected: true });
+    this.#movedClients.add(clientId);
+  }
+
+  /** It has disconnected; it may be at another node already. */
+  agentDisconnected(clientId: number): void {
+    const home = this.#homes.get(clientId);
+    if (home?.node === this.name && this.#homes.learn(clientId, { ...home, connected: false })) this.#movedClients.add(clientId);
+  }
+
+  /** The client was deleted. */
+  forget(clientId: number): void {
+    this.#homes.forget(clientId);
+  }
+
+  #learn(clientId: number, home: Home): void {
+    if (!this.#homes.learn(clientId, home)) return;
+    this.#counters.lose(clientId);
+    const entry = this.#parts.environment.clients.get(clientId);
+    if (!entry) return;
+    // What is left here of a session that the agent has given up would never end by itself.
+    entry.session?.close('replaced', 'an agent with the same vkey connected to another server of the installation');
+    this.#hear(() => this.#parts.onSeen(entry));
+  }
+
+  // News for other nodes
+
+  /** This node has added to the log of changes. */
+  committed(): void {
+    this.#links.send({ type: 'committed' });
+  }
+
+  /** A visitor's address was allowed by the password of a client. */
+  allowed(clientId: number, address: string): void {
+    this.#links.send({ type: 'allowed', clientId, address });
+  }
+
+  /** A client's agent, which is connected here, reports on the health of its targets. */
+  health(clientId: number, report: HealthMessage): void {
+    this.#links.send({ type: 'health', clientId, report });
+  }
+
+  #onEvent({ kind, id }: EngineEvent): void {
+    if (!this.#hearing) this.#changedRecords.add(`${kind} ${id}`);
+  }
+
+  #sendChanged(records: readonly string[]): void {
+    const own = records.flatMap((record): Array<[EngineEvent['kind'], number]> => {
+      const [kind, id] = record.split(' ');
+      if (kind !== 'client' && kind !== 'tunnel' && kind !== 'host') return [];
+      const clientId = this.clientOf(kind, Number(id));
+      return clientId !== undefined && this.isHome(clientId) ? [[kind, Number(id)]] : [];
+    });
+    for (const part of inLists(own)) this.#links.send({ type: 'changed', records: part });
+  }
+
+  #sendHomes(links: Iterable<NodeLink>, ids: readonly number[]): void {
+    const homes = ids.flatMap((id): Array<[number, number, boolean]> => {
+      const home = this.#homes.get(id);
+      return home?.node === this.name ? [[id, home.epoch, home.connected]] : [];
+    });
+    for (const link of links) for (const part of inLists(homes)) link.send({ type: 'homes', homes: part });
+  }
+
+  #onUp(link: NodeLink): void {
+    this.#sendHomes([link], Array.from(this.#homes.of(this.name), ([id]) => id));
+    for (const { clientId, report } of this.#parts.requests.healthReports((id) => this.isHome(id))) link.send({ type: 'health', clientId, report });
+    this.#onReachable(link.peer.name);
+  }
+
+  /** The node can be reached from now on, or no longer. */
+  #onReachable(node: string): void {
+    this.#counters.loseOthers();
+    for (const [clientId, { connected }] of this.#homes.of(node)) {
+      const entry = connected ? this.#parts.environment.clients.get(clientId) : undefined;
+      if (entry) this.#hear(() => this.#parts.onSeen(entry));
+    }
+  }
+
+  // Other nodes
+
+  onNode(info: NodeInfo): void {
+    this.#links.add(info);
+  }
+
+  onStream(stream: Stream, payload: Buffer): void {
+    const decoded = decodeNodeRequest(payload);
+    if (decoded) this.#parts.requests.take(stream, decoded.request, decoded.rest);
+    else stream.reset();
+  }
+
+  onMessage(node: string, message: NodeMessage): void {
+    const { clients, now } = this.#parts.environment;
+    switch (message.type) {
+      case 'homes':
+        for (const [clientId, epoch, connected] of message.homes) this.#learn(clientId, { node, epoch, connected });
+        break;
+      case 'changed':
+        this.#hear(() => message.records.forEach(([kind, id]) => this.#parts.environment.tell(kind, id)));
+        break;
+      case 'health': {
+        const entry = clients.get(message.clientId);
+        if (entry && this.#homes.get(message.clientId)?.node === node) this.#hear(() => this.#parts.onHealth(entry, message.report));
+        break;
+      }
+      case 'allowed':
+        clients.get(message.clientId)?.allow(message.address, now());
+        break;
+      case 'committed':
+        this.#options.onCommitted?.();
+    }
+  }
+
+  /** Runs what another node has caused. */
+  #hear(work: () => void): void {
+    this.#hearing = true;
+    work();
+    this.#hearing = false;
+  }
+}
+
+/** A number that looks random, from the same pair always the same. */
+function rank(node: string, clientId: number): number {
+  let number = clientId;
+  for (let at = 0; at < node.length; at++) number = mixed(number ^ node.charCodeAt(at));
+  return mixed(number);
+}
+
+/** The finalizer of MurmurHash3: each bit of the number changes each bit of the result with a probability of one half. */
+function mixed(number: number): number {
+  let bits = number;
+  bits = Math.imul(bits ^ bits >>> 16, 0x85ebca6b);
+  bits = Math.imul(bits ^ bits >>> 13, 0xc2b2ae35);
+  return (bits ^ bits >>> 16) >>> 0;
+}
+
+function* inLists<T>(all: readonly T[]): Generator<T[]> {
+  for (let start = 0; start < all.length; start += NODE_LIST) yield all.slice(start, start + NODE_LIST);
+}

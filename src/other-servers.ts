@@ -1,0 +1,81 @@
+import type { Logger } from 'pino';
+import type { BridgeAddress } from './engine/bridge/bridge.ts';
+import type { Engine } from './engine/engine.ts';
+import type { NodePeer } from './engine/nodes/node-link.ts';
+import { reportNode } from './node-reports.ts';
+import type { Services } from './schema/services.ts';
+import { deleteLeftRecords } from './schema/writes/left-records.ts';
+import { SettingsError } from './settings/settings-error.ts';
+import type { Settings } from './settings/settings.ts';
+import type { NodeState } from './store/nodes.ts';
+import type { Store } from './store/store.ts';
+import { version } from './version.ts';
+
+/**
+ * The other servers that are running on the database.
+ * @param name this server's own @throws {SettingsError} if they can't reach each other
+ */
+export async function otherServers(store: Store, name: string, { nodeAddress, acme }: Pick<Settings, 'nodeAddress' | 'acme'>): Promise<readonly NodeState[]> {
+  const others = (await store.nodes()).filter((node) => node.alive && node.name !== name);
+  const [first] = others;
+  if (first === undefined) return [];
+  if (nodeAddress === '') {
+    throw new SettingsError([`node_address: the server ${first.name} is running on the database: set the address at which it reaches this server`]);
+  }
+  const unreachable = others.find(({ address }) => address === '');
+  if (unreachable) {
+    throw new SettingsError([
+      `the server ${unreachable.name} is running on the database without ADIT_NODE_ADDRESS: set it there, so that this server can reach it`,
+    ]);
+  }
+  if (acme) throw new SettingsError(['acme: several servers on one database cannot use ACME: give the hosts certificate files']);
+  return others;
+}
+
+/** What a server needs to join the others. */
+export interface JoinParts {
+  readonly services: Services;
+  readonly engine: Engine;
+  /** This server's name. */
+  readonly name: string;
+  readonly bridge: BridgeAddress;
+  readonly settings: Pick<Settings, 'nodeAddress' | 'acme'>;
+  readonly log: Logger;
+  /** Another server has taken the name. */
+  readonly onReplaced: (error: Error) => void;
+}
+
+/**
+ * Says on the database that this server is running, and where others reach it, and connects to them.
+ * @returns says that it has ended @throws {SettingsError} if another one was started at the same time, and they can't reach each other
+ */
+export async function joinServers({ services, engine, name, bridge, settings, log, onReplaced }: JoinParts): Promise<() => Promise<void>> {
+  const { store } = services;
+  const { nodeAddress } = settings;
+  await store.node.join({ name, address: nodeAddress === '' ? '' : `${nodeAddress}:${bridge.port}`, linkPort: bridge.tls.port, version });
+  await otherServers(store, name, settings);
+  if (nodeAddress !== '') engine.nodes?.open({ host: nodeAddress, port: bridge.tls.port });
+  /** The servers that were running when the last state of ended ones was cleared. */
+  let cleared = '';
+  const look = async (): Promise<void> => {
+    if (!engine.nodes) return;
+    const nodes = await store.nodes();
+    engine.nodes.use(peersOf(nodes));
+    const running = nodes.filter(({ alive }) => alive).map((node) => node.name);
+    if (running.join() === cleared || !store.leads()) return;
+    await store.forgetRunningState(running);
+    await deleteLeftRecords(services, running);
+    cleared = running.join();
+  };
+  await look();
+  const figures = () => ({ ...engine.served, lagMs: store.follower.figures.lagMs });
+  return reportNode({ node: store.node, figures, onReported: look, log, onReplaced });
+}
+
+/** Where the servers that are running can be reached by others. */
+function peersOf(nodes: readonly NodeState[]): NodePeer[] {
+  return nodes.flatMap(({ alive, name, address, linkPort }) => {
+    const host = address.slice(0, address.lastIndexOf(':'));
+    return alive && host !== '' && linkPort > 0 ? [{ name, host: host.replace(/^\[(.*)\]$/, '$1'), port: linkPort }] : [];
+  });
+}

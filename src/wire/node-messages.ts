@@ -1,0 +1,104 @@
+import * as z from 'zod';
+import { healthMessage } from './health.ts';
+import { label } from './peer-text.ts';
+
+/*
+ * What the servers of an installation tell each other. Each has a session with every other one, over TLS 1.3, in which both prove that they have the key of
+ * the installation (handshake.ts, role "node"). A server sends its messages, and opens its streams, on the session that it has dialed.
+ */
+
+/** Signs of life of both sides, and how long a node may be silent, in ms: visitors wait for a node that is dead. */
+export const NODE_BEATS = { heartbeatMs: 500, silenceMs: 2000 } as const;
+
+const name = z.string().regex(/^[\w.-]{1,63}$/);
+
+/** How a node describes itself when it dials another one. */
+export const nodeInfoSchema = z.object({
+  name,
+  version: label(64),
+  /** Where it can be dialed itself: the TLS port of its bridge. */
+  host: z.string().min(1).max(255),
+  port: z.int().min(1).max(65_535),
+});
+/** @see nodeInfoSchema */
+export type NodeInfo = z.output<typeof nodeInfoSchema>;
+
+/** The answer to it. */
+export const nodeWelcomeSchema = z.object({ name });
+
+/** Most elements of a list in one message: it fits a frame. */
+export const NODE_LIST = 500;
+
+/** A client whose agent is or was connected to the node: its id, the epoch of that, and whether it is connected now. */
+const home = z.tuple([z.int(), z.int().min(0), z.boolean()]);
+
+/** Control messages between nodes. Unknown ones are ignored: a newer node may know more. */
+export const nodeMessageSchema = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('homes'), homes: z.array(home).max(NODE_LIST) }),
+  /** The state of these records has changed, as far as this node knows it. */
+  z.object({ type: z.literal('changed'), records: z.array(z.tuple([z.enum(['client', 'tunnel', 'host']), z.int()])).max(NODE_LIST) }),
+  /** An agent's report on the health of targets. */
+  z.object({ type: z.literal('health'), clientId: z.int(), report: healthMessage }),
+  /** A visitor's address was allowed by a client's password. */
+  z.object({ type: z.literal('allowed'), clientId: z.int(), address: z.string().max(64) }),
+  /** The node has added to the log of changes. */
+  z.object({ type: z.literal('committed') }),
+]);
+/** @see nodeMessageSchema */
+export type NodeMessage = z.output<typeof nodeMessageSchema>;
+
+const ids = z.array(z.int()).max(NODE_LIST);
+
+/** What a node opens a stream for. */
+const nodeRequest = z.discriminatedUnion('kind', [
+  /** A visitor's connection, which the agent is to connect with what the bytes after the request say (open.ts). `local`: the address that the visitor connected to. */
+  z.object({
+    kind: z.literal('visitor'),
+    clientId: z.int(),
+    of: z.enum(['tunnel', 'host']),
+    id: z.int(),
+    address: z.string().max(64),
+    port: z.int(),
+    local: z.object({ address: z.string().max(64), port: z.int() }).optional(),
+    dataFollows: z.boolean(),
+    /** As in open.ts. */
+    credit: z.int().min(16 * 1024).max(1024 * 1024).optional(),
+  }),
+  z.object({ kind: z.literal('clients'), ids }),
+  z.object({ kind: z.literal('tunnels'), ids }),
+  z.object({ kind: z.literal('hosts'), ids }),
+  z.object({ kind: z.literal('traffic') }),
+  /** What the node has counted for a client whose home it was until now. */
+  z.object({ kind: z.literal('totals'), clientId: z.int() }),
+  z.object({ kind: z.literal('connections'), clientId: z.int(), offset: z.int().min(0), limit: z.int().min(0) }),
+  z.object({ kind: z.literal('closeConnection'), clientId: z.int(), id: z.int() }),
+  z.object({ kind: z.literal('probe'), clientId: z.int(), target: z.string().max(300), timeoutMs: z.int().min(1).max(60_000) }),
+]);
+
+type AnyRequest = z.output<typeof nodeRequest>;
+/** @see nodeRequest */
+export type NodeRequest<K extends AnyRequest['kind'] = AnyRequest['kind']> = { [P in K]: Extract<AnyRequest, { readonly kind: P }> }[K];
+
+/** The payload of OPEN for a request. @param rest the bytes after it */
+export function encodeNodeRequest(request: NodeRequest, rest: Buffer = Buffer.alloc(0)): Buffer {
+  const json = Buffer.from(JSON.stringify(request));
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(json.length);
+  return Buffer.concat([length, json, rest]);
+}
+
+/** Parses the payload of OPEN; undefined = it is none that this version knows. */
+export function decodeNodeRequest(payload: Buffer): { readonly request: NodeRequest; readonly rest: Buffer } | undefined {
+  if (payload.length < 2) return undefined;
+  const end = 2 + payload.readUInt16BE();
+  const request = readRequest(payload.subarray(2, end));
+  return request && { request, rest: payload.subarray(end) };
+}
+
+function readRequest(json: Buffer): NodeRequest | undefined {
+  try {
+    return nodeRequest.safeParse(JSON.parse(json.toString())).data;
+  } catch {
+    return undefined; // not JSON
+  }
+}

@@ -1,0 +1,191 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import { z } from 'zod';
+import { endChildren } from '../support/child.ts';
+import { eventuallyAsync } from '../support/eventually.ts';
+import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
+import { call, getTunnel, openTunnel, startAgent, startServer, startVisitorProcess, write } from '../support/processes.ts';
+import { describeWith } from '../support/programs.ts';
+import { removeScratchDirectories } from '../support/scratch.ts';
+import { everywhere, graphql, invitationOf, joinServers, settingsOf, startServers, type TogetherServer } from '../support/several-servers.ts';
+import { closed, readAll, roundTrip, startEcho, visit } from '../support/target.ts';
+import { udpEcho, udpPeer } from '../support/udp.ts';
+
+afterEach(endChildren);
+afterAll(removeScratchDirectories);
+
+const traffic = z.object({
+  client: z.object({ runtime: z.object({ connected: z.boolean(), inletBytes: z.number(), exportBytes: z.number(), connections: z.number() }) }),
+});
+
+/** The state of a client, as a server says it. */
+async function stateOf(server: TogetherServer, clientId: number) {
+  return traffic.parse(await graphql(server, `{ client(id: ${clientId}) { runtime { connected inletBytes exportBytes connections } } }`)).client.runtime;
+}
+
+describeWith('initdb', 'several servers on one PostgreSQL database', () => {
+  let postgresql: PostgresqlServer;
+  beforeAll(async () => {
+    postgresql = await startPostgresql();
+  }, 120_000);
+  afterAll(() => postgresql.stop());
+
+  test('are one: a change at one is in effect at all, and a visitor at any reaches the agent, whichever it is connected to', async () => {
+    const servers = await startServers(await postgresql.createDatabase(), 3);
+    const [one, two, three] = servers;
+    if (!one || !two || !three) throw new Error('there are three servers');
+    const clientId = await write(one, '/client/add/', { vkey: 'the key of the agent' });
+    await startAgent(two, 'the key of the agent');
+    const echo = await startEcho();
+    const tunnel = await openTunnel(three, clientId, echo.address);
+    const udp = await openTunnel(one, clientId, (await udpEcho()).address, 'udp');
+    await everywhere(
+      servers,
+      `{ tunnel(id: ${udp.id}) { runtime { running } } client(id: ${clientId}) { runtime { connected } } }`,
+      (data) => JSON.stringify(data) === '{"tunnel":{"runtime":{"running":true}},"client":{"runtime":{"connected":true}}}',
+    );
+    const text = 'x'.repeat(100_000);
+    for (const { tunnelHost } of servers) {
+      const visitor = await visit(tunnel.port, tunnelHost);
+      visitor.end(text);
+      expect(String(await readAll(visitor))).toBe(text);
+      expect(String(await (await udpPeer()).ask('datagram', udp.port, tunnelHost))).toBe('datagram');
+    }
+    // All servers say the same, to the byte.
+    const bytes = 3 * (text.length + 'datagram'.length);
+    for (const server of servers) {
+      const state = await eventuallyAsync(() => stateOf(server, clientId), ({ exportBytes }) => exportBytes >= bytes);
+      expect(state.inletBytes - bytes).toBeLessThan(3 * 16);
+      expect(state.inletBytes).toBe(state.exportBytes);
+    }
+    const secretId = await write(one, '/index/add/', { client_id: clientId, type: 'secret', target: echo.address, password: 'secret word' });
+    await everywhere(servers, `{ tunnel(id: ${secretId}) { runtime { running } } }`, (data) => JSON.stringify(data).includes('true'));
+    for (const server of servers) {
+      const { port, child } = await startVisitorProcess(server, 'secret', 'secret word');
+      expect(await roundTrip(await visit(port), 'psst')).toBe('psst');
+      await child.end();
+    }
+    expect(await graphql(two, '{ nodes { name alive agents } }')).toEqual({
+      nodes: servers.map(({ name }) => ({ name, alive: true, agents: expect.any(Number) })),
+    });
+  }, 120_000);
+
+  test('serve hosts, and count limits together', async () => {
+    const target = http.createServer((request, response) => response.end(`hello ${String(request.headers['x-forwarded-for'])}`)).listen(0, '127.0.0.1');
+    await once(target, 'listening');
+    const bound = target.address();
+    const servers = await startServers(await postgresql.createDatabase(), 2);
+    const [one, two] = servers;
+    if (!one || !two || bound === null || typeof bound === 'string') throw new Error('there are two servers');
+    const clientId = await write(one, '/client/add/', { vkey: 'the key of the agent', max_conn: 2 });
+    await startAgent(one, 'the key of the agent');
+    await write(two, '/index/addhost/', { client_id: clientId, host: 'example.test', target: `127.0.0.1:${bound.port}`, scheme: 'all' });
+    const tunnel = await openTunnel(two, clientId, (await startEcho()).address);
+    await everywhere(
+      servers,
+      `{ tunnel(id: ${tunnel.id}) { runtime { running } } hosts { rows { runtime { running } } } client(id: ${clientId}) { runtime { connected } } }`,
+      (data) => !JSON.stringify(data).includes('false'),
+    );
+    for (const { hostsPort } of servers) {
+      const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+        http.get({ host: '127.0.0.1', port: hostsPort, headers: { host: 'example.test' }, agent: false }, resolve).on('error', reject);
+      });
+      expect([response.statusCode, String(Buffer.concat(await response.toArray()))]).toEqual([200, 'hello 127.0.0.1']);
+    }
+    await eventuallyAsync(() => stateOf(two, clientId), ({ connections }) => connections === 0);
+    const [first, second] = [await visit(tunnel.port, one.tunnelHost), await visit(tunnel.port, two.tunnelHost)];
+    await Promise.all([roundTrip(first, 'a'), roundTrip(second, 'b')]);
+    for (const { tunnelHost } of servers) await closed(await visit(tunnel.port, tunnelHost));
+    expect(await stateOf(two, clientId)).toMatchObject({ connections: 2 });
+    target.close();
+  }, 120_000);
+
+  test('lose nothing but the agents of one that is killed: these come to the others, and their counters go on', async () => {
+    const url = await postgresql.createDatabase();
+    const servers = await startServers(url, 2);
+    const [one, two] = servers;
+    if (!one || !two) throw new Error('there are two servers');
+    const clientId = await write(one, '/client/add/', { vkey: 'the key of the agent' });
+    await startAgent(one, 'the key of the agent');
+    const tunnel = await openTunnel(one, clientId, (await startEcho()).address);
+    await eventuallyAsync(() => stateOf(two, clientId), ({ connected }) => connected);
+    await roundTrip(await visit(tunnel.port, two.tunnelHost), 'x'.repeat(1000));
+    await graphql(one, '{ clients(sort: { field: INLET_BYTES }) { total } }'); // which stores them
+    one.child.kill('SIGKILL');
+    await one.child.exited;
+    await eventuallyAsync(() => stateOf(two, clientId), ({ connected }) => !connected);
+    await startAgent(two, 'the key of the agent');
+    expect(await roundTrip(await visit(tunnel.port, two.tunnelHost), 'y'.repeat(500))).toBe('y'.repeat(500));
+    await eventuallyAsync(() => stateOf(two, clientId), ({ inletBytes }) => inletBytes === 1500);
+    // Changes go on, and one that comes back sees them all.
+    const later = await openTunnel(two, clientId, (await startEcho()).address);
+    const again = await joinServers(url, 1, two);
+    await again.child.says(/connected to another node/);
+    await eventuallyAsync(() => stateOf(again, clientId), ({ connected, inletBytes }) => connected && inletBytes === 1500);
+    expect(await roundTrip(await visit(later.port, again.tunnelHost), 'hello')).toBe('hello');
+    expect((await getTunnel(again, later.id)).RunStatus).toBe(true);
+  }, 120_000);
+
+  test('an agent that goes from one server to another takes its counters along; a reset at any server counts', async () => {
+    const servers = await startServers(await postgresql.createDatabase(), 2);
+    const [one, two] = servers;
+    if (!one || !two) throw new Error('there are two servers');
+    const clientId = await write(one, '/client/add/', { vkey: 'the key of the agent' });
+    const tunnel = await openTunnel(one, clientId, (await startEcho()).address);
+    const sent = [];
+    for (const [turn, server] of [one, two, one, two].entries()) {
+      const agent = await startAgent(server, 'the key of the agent');
+      await everywhere(servers, `{ client(id: ${clientId}) { runtime { connected } } }`, (data) => JSON.stringify(data).includes('true'));
+      const size = 1000 * (turn + 1);
+      await roundTrip(await visit(tunnel.port, two.tunnelHost), 'x'.repeat(size));
+      sent.push(size);
+      const sum = sent.reduce((total, each) => total + each, 0);
+      await Promise.all(servers.map((each) => eventuallyAsync(() => stateOf(each, clientId), ({ exportBytes }) => exportBytes === sum)));
+      await agent.end();
+      await everywhere(servers, `{ client(id: ${clientId}) { runtime { connected } } }`, (data) => JSON.stringify(data).includes('false'));
+    }
+    await startAgent(one, 'the key of the agent');
+    await eventuallyAsync(() => stateOf(two, clientId), ({ connected, exportBytes }) => connected && exportBytes === 10_000);
+    await graphql(two, `mutation { resetClientTraffic(id: ${clientId}) { id } }`);
+    await Promise.all(servers.map((each) => eventuallyAsync(() => stateOf(each, clientId), ({ exportBytes }) => exportBytes === 0)));
+    await roundTrip(await visit(tunnel.port, two.tunnelHost), 'after');
+    await Promise.all(servers.map((each) => eventuallyAsync(() => stateOf(each, clientId), ({ exportBytes }) => exportBytes === 5)));
+    const series = await graphql(
+      two,
+      `{ traffic(resource: CLIENT, id: ${clientId}, step: DAY, from: "${new Date(Date.now() - 86_400_000).toISOString()}") { exportBytes } }`,
+    );
+    expect(series).toEqual({ traffic: [{ exportBytes: expect.any(Number) }] });
+    await Promise.all(servers.map((server) => graphql(server, '{ clients(sort: { field: INLET_BYTES }) { total } }')));
+    const stored = z.object({ traffic: z.tuple([z.object({ exportBytes: z.number() })]) });
+    await eventuallyAsync(
+      async () =>
+        stored.parse(
+          await graphql(
+            one,
+            `{ traffic(resource: CLIENT, id: ${clientId}, step: DAY, from: "${new Date(Date.now() - 86_400_000).toISOString()}") { exportBytes } }`,
+          ),
+        ).traffic[0].exportBytes,
+      (bytes) => bytes === 10_005,
+    );
+  }, 180_000);
+
+  test('are refused without the key of the installation, and where they could not reach each other', async () => {
+    const url = await postgresql.createDatabase();
+    const first = await startServer({ environment: { ...settingsOf(url, 1), ADIT_NODE_ADDRESS: '' } });
+    const refused = (environment: Readonly<Record<string, string>>) => startServer({ environment: { ...settingsOf(url, 2), ...environment } });
+    await expect(refused({})).rejects.toThrow(/belongs to an installation whose key this server lacks: set ADIT_INVITATION/);
+    const invitation = { ADIT_INVITATION: await invitationOf(first) };
+    await expect(refused(invitation)).rejects.toThrow(/the server node1 is running on the database without ADIT_NODE_ADDRESS/);
+    await expect(refused({ ...invitation, ADIT_NODE_ADDRESS: '' })).rejects.toThrow(/the server node1 is running on the database: set the address/);
+    expect(await call(first, '/client/add/')).toMatchObject({ status: 1 });
+    // A server of version 0.1 tolerates no other one.
+    await first.child.end();
+    const old = new pg.Client({ connectionString: url });
+    await old.connect();
+    await old.query('SELECT pg_advisory_lock(72707371)');
+    await expect(startServer({ environment: { ...settingsOf(url, 1), ...invitation } })).rejects.toThrow(/another server is running on this database/);
+    await old.end();
+  }, 120_000);
+});

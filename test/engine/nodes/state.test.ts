@@ -1,0 +1,77 @@
+import { expect, test } from '@jest/globals';
+import { NodesFace } from '../../../src/engine/nodes/nodes-face.ts';
+import { eventually, eventuallyAsync } from '../../support/eventually.ts';
+import { openEverywhere, startNodes } from '../../support/nodes.ts';
+import { roundTrip, closed, startEcho, visit } from '../../support/target.ts';
+import { CLIENT, startAgent } from '../../support/tunnel.ts';
+
+const LIMITED = { ...CLIENT, ipWhite: true, ipWhitePassword: 'word', ipWhiteList: ['127.0.0.0/8'] };
+
+async function serving() {
+  const nodes = await startNodes(['home', 'entry']);
+  const [home, entry] = nodes;
+  if (!home || !entry) throw new Error('there are two nodes');
+  for (const { engine } of nodes) await engine.apply({ kind: 'client', client: LIMITED });
+  await startAgent(home);
+  const echo = await startEcho();
+  const [, tunnel] = await openEverywhere(nodes, { targets: [echo.address] });
+  if (!tunnel || !entry.engine.nodes || !home.engine.nodes) throw new Error('there are two listeners');
+  await eventually(() => entry.engine.nodes?.linkTo(CLIENT.id), (link) => link !== undefined);
+  return { home, entry, tunnel, echo, face: new NodesFace(entry.engine, entry.engine.nodes), homeFace: new NodesFace(home.engine, home.engine.nodes) };
+}
+
+test('the state of a client is that of its home, at every node', async () => {
+  const { home, entry, tunnel, face, homeFace } = await serving();
+  const visitor = await visit(tunnel.port);
+  await roundTrip(visitor, 'hello');
+  const [client] = await eventuallyAsync(() => face.clientStates([CLIENT.id, 99]), ([state]) => state?.exportBytes === 5);
+  expect(client).toEqual({ ...home.engine.clientState(CLIENT.id), lastOnlineAt: expect.any(Number), rate: expect.any(Number) });
+  expect(client).toMatchObject({ connected: true, version: '0.0.1', connections: 1, inletBytes: 5 });
+  expect(entry.engine.clientState(CLIENT.id)).toMatchObject({ connected: false, connections: 0, inletBytes: 0 });
+  expect(await face.clientStates([99])).toEqual([undefined]);
+  expect(await face.tunnelStates([tunnel.id, 99])).toMatchObject([{ running: true, connections: 1, inletBytes: 5 }, undefined]);
+  for (const one of [face, homeFace]) expect(await one.traffic()).toMatchObject({ connections: 1, inletBytes: 5, exportBytes: 5 });
+});
+
+test('connections are listed and closed, and targets probed, through any node', async () => {
+  const { tunnel, echo, face } = await serving();
+  const visitor = await visit(tunnel.port);
+  await roundTrip(visitor, 'hello');
+  const { rows: [row], total } = await face.connections(CLIENT.id, { offset: 0, limit: 10 });
+  expect([row, total]).toMatchObject([{ address: '127.0.0.1', port: visitor.localPort, through: { kind: 'tunnel', id: tunnel.id } }, 1]);
+  expect(await face.closeConnection(CLIENT.id, 999_999)).toBeUndefined();
+  expect(await face.closeConnection(CLIENT.id, row?.id ?? 0)).toMatchObject({ id: row?.id });
+  await closed(visitor);
+  expect(await face.probe(CLIENT.id, echo.address, 1000)).toBe('');
+  expect(await face.probe(CLIENT.id, '127.0.0.1:1', 1000)).toMatch(/ECONNREFUSED/);
+});
+
+test('an address that is allowed by the password at one node is allowed at all; a wrong password nowhere', async () => {
+  const { home, entry, face } = await serving();
+  expect(await face.allowByPassword(CLIENT.id, '192.0.2.7', 'wrong')).toBe(false);
+  expect(await face.allowByPassword(CLIENT.id, '192.0.2.7', 'word')).toBe(true);
+  await eventually(() => [home, entry].map(({ engine }) => engine.isAllowedByPassword(CLIENT.id, '192.0.2.7')), (all) => all.every(Boolean));
+});
+
+test('events of the home reach the watchers of every node, and do not come back', async () => {
+  const { home, entry, tunnel } = await serving();
+  const seen: string[] = [];
+  home.engine.watch(({ kind, id }) => seen.push(`home: ${kind} ${id}`));
+  entry.engine.watch(({ kind, id }) => seen.push(`entry: ${kind} ${id}`));
+  await startAgent(home);
+  await eventually(() => seen, (events) => events.includes(`entry: client ${CLIENT.id}`));
+  // A later one, behind all that would go round and round.
+  await home.engine.apply({ kind: 'tunnelRemoved', id: tunnel.id });
+  await openEverywhere([home], { targets: [] });
+  await eventually(() => seen, (events) => events.some((event) => event.startsWith('home: tunnel')));
+  expect(seen.filter((event) => event === `home: client ${CLIENT.id}`).length).toBeLessThan(5);
+});
+
+test('only the home has counters to store', async () => {
+  const { home, entry, tunnel } = await serving();
+  await roundTrip(await visit(tunnel.port), 'hello');
+  await eventually(() => home.engine.tunnelState(tunnel.id)?.exportBytes, (bytes) => bytes === 5);
+  const batch = await home.engine.takeDirty();
+  expect(batch).toMatchObject({ clients: [{ id: CLIENT.id, inletBytes: 5 }], tunnels: [{ id: tunnel.id, inletBytes: 5 }] });
+  expect(await entry.engine.takeDirty()).toEqual({ clients: [], tunnels: [], hosts: [] });
+});

@@ -1,0 +1,62 @@
+import { expect, test } from '@jest/globals';
+import pg from 'pg';
+import pino from 'pino';
+import { DatabasePresence, type PresenceOptions } from '../../src/store/database-presence.ts';
+import { ServerRunningError } from '../../src/store/errors.ts';
+import { testDatabases } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
+import { describeWith } from '../support/programs.ts';
+
+describeWith('initdb', 'servers on a PostgreSQL database', () => {
+  const databases = testDatabases('postgresql');
+
+  async function opener() {
+    const { url } = await databases.create();
+    return (options: Partial<PresenceOptions> = {}) =>
+      DatabasePresence.open({ url, log: pino({ level: 'silent' }), alone: false, onLost: () => undefined, ...options });
+  }
+
+  test('have one leader; when it ends, another one leads', async () => {
+    const open = await opener();
+    const [one, two, three] = [await open(), await open(), await open()];
+    expect([one, two, three].map(({ leads }) => leads)).toEqual([true, false, false]);
+    await one.close();
+    await eventually(() => [one, two, three].filter(({ leads }) => leads).length, (leaders) => leaders === 1);
+    expect(one.leads).toBe(false);
+    await Promise.all([two.close(), three.close()]);
+  });
+
+  test('and a command that needs the database for itself exclude each other', async () => {
+    const open = await opener();
+    const server = await open();
+    await expect(open({ alone: true })).rejects.toThrow(ServerRunningError);
+    await server.close();
+    const command = await open({ alone: true });
+    await expect(open()).rejects.toThrow(ServerRunningError);
+    await command.close();
+  }, 30_000);
+
+  test('that lose their connection are there again; one whose database was taken meanwhile says so', async () => {
+    const { url } = await databases.create();
+    const lost: string[] = [];
+    const open = () => DatabasePresence.open({ url, log: pino({ level: 'silent' }), alone: false, onLost: ({ message }) => lost.push(message) });
+    const server = await open();
+    const administrator = new pg.Client({ connectionString: url });
+    await administrator.connect();
+    const cut = () =>
+      administrator.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'adit presence' AND datname = current_database()`);
+    await cut();
+    await eventually(() => server.leads, (leads) => !leads);
+    await eventually(() => server.leads, Boolean);
+    expect(lost).toEqual([]);
+    // A server of version 0.1 waits for the lock.
+    const taken = administrator.query('SELECT pg_advisory_lock(72707371)');
+    const second = new pg.Client({ connectionString: url });
+    await second.connect();
+    await second.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'adit presence' AND datname = current_database()`);
+    await taken;
+    await eventually(() => lost.length, (count) => count > 0);
+    expect(lost[0]).toBe('another server is running on this database');
+    await Promise.all([server.close(), administrator.end(), second.end()]);
+  }, 30_000);
+});
