@@ -19,7 +19,7 @@ const UNREAD = /\.(map|md|markdown|ts|cts|mts|cc|c|h|gyp|bare)$|[/\\](\.[^/\\]+|
 export async function writeServerTree(tree, imports, platforms) {
   rmSync(tree, { recursive: true, force: true });
   mkdirSync(path.join(tree, 'bin'), { recursive: true });
-  for (const name of ['dist', 'prisma/migrations', 'src/http/try-api', 'src/http/agent-install']) {
+  for (const name of ['dist', 'prisma/migrations', 'src/http/agent-install']) {
     cpSync(path.join(root, name), path.join(tree, name), { recursive: true });
   }
   cpSync(path.join(root, 'packaging/adit.mjs'), path.join(tree, 'bin/adit.mjs'));

@@ -44,17 +44,19 @@ const policy = [
 const encodings = [['br', '.br'], ['gzip', '.gz']] as const;
 
 /**
- * The panel: its pages, and below `/panel/` its scripts and styles. The names of these contain a hash of their content, so that browsers may keep them.
+ * The panel: its pages, the page at `/api` that tries the legacy API, and below `/panel/` their scripts and styles. The names of these contain a hash of their content, so that browsers may keep them.
  * @param directory that `src/prepare/panel.mjs` wrote
  */
 export function panelRoutes({ basePath }: { readonly basePath: string }, directory: URL = packageFile('dist/panel/')): RequestHandler {
-  const html = readFileSync(new URL('index.html', directory), 'utf8').replaceAll('%BASE%', basePath);
   const assets = new URL('assets/', directory);
   const names: ReadonlySet<string> = new Set(readdirSync(assets).filter((name) => /\.(js|css)$/.test(name)));
 
-  const sendPage: RequestHandler = (_request, response) => {
-    // Without Referrer-Policy, browsers without scripts would not send the login form's origin.
-    response.set({ 'Content-Security-Policy': policy, 'Cache-Control': 'no-cache', 'Referrer-Policy': 'same-origin' }).type('html').send(html);
+  const sendDocument = (name: string): RequestHandler => {
+    const html = readFileSync(new URL(name, directory), 'utf8').replaceAll('%BASE%', basePath);
+    return (_request, response) => {
+      // Without Referrer-Policy, browsers without scripts would not send the login form's origin.
+      response.set({ 'Content-Security-Policy': policy, 'Cache-Control': 'no-cache', 'Referrer-Policy': 'same-origin' }).type('html').send(html);
+    };
   };
   const sendAsset: RequestHandler<{ name: string }> = (request, response, next) => {
     const { name } = request.params;
@@ -67,5 +69,5 @@ export function panelRoutes({ basePath }: { readonly basePath: string }, directo
     // Relative to the directory: express sends no file whose path has a component that begins with a dot, where the program itself may be.
     response.sendFile(name + (suffix ?? ''), { root: fileURLToPath(assets), cacheControl: false, lastModified: false });
   };
-  return Router().get(pages, sendPage).get('/panel/:name', sendAsset);
+  return Router().get(pages, sendDocument('index.html')).get('/api', sendDocument('api.html')).get('/panel/:name', sendAsset);
 }

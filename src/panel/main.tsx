@@ -3,7 +3,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app.tsx';
 import { LanguageProvider } from './language/language.tsx';
-import { applyTheme } from './shell/theme.ts';
+import { applyDensity, applyTheme } from './shell/theme.ts';
 // The bundler collects styles into a file of its own.
 /* oxlint-disable import/no-unassigned-import */
 import 'uplot/dist/uPlot.min.css';
@@ -13,6 +13,7 @@ import './styles/layers.css';
 /* oxlint-enable import/no-unassigned-import */
 
 applyTheme();
+applyDensity();
 const root = document.getElementById('root');
 if (root === null) throw new Error('the page has no root');
 createRoot(root).render(

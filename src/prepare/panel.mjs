@@ -7,11 +7,14 @@ import { PrepareError, root } from './run.mjs';
 /** Maximum size of what the first page loads, compressed, in bytes. */
 const initialLimit = 300 * 1024;
 
+/** The documents, and the script that each loads: the panel, and the page at /api. */
+const documents = { 'index.html': 'src/panel/main.tsx', 'api.html': 'src/panel/api-page/main.tsx' };
+
 /** What the first page loads: the frame, and the dashboard. */
 const firstPage = ['main.tsx', 'pages/dashboard.tsx'].map((name) => `src/panel/${name}`);
 
 /**
- * Builds the panel into dist/panel: index.html, and scripts and styles with a hash of their content in their names, also compressed. Each page is a script of
+ * Builds the panel into dist/panel: its documents, and scripts and styles with a hash of their content in their names, also compressed. Each page is a script of
  * its own. The old one stays until the new one is complete. Types are checked by the lint.
  * @throws {PrepareError} if what the first page loads is too large
  */
@@ -21,7 +24,7 @@ export async function buildPanel() {
   const { build, stop } = await import('esbuild');
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { main: 'src/panel/main.tsx' },
+    entryPoints: Object.fromEntries(Object.entries(documents).map(([name, entry]) => [path.parse(name).name, entry])),
     outdir: path.join(fresh, 'assets'),
     entryNames: '[name]-[hash]',
     chunkNames: '[name]-[hash]',
@@ -39,12 +42,15 @@ export async function buildPanel() {
   });
   await stop();
   const outputs = Object.entries(metafile.outputs);
-  const [script, { cssBundle }] = outputs.find(([, { entryPoint }]) => entryPoint === 'src/panel/main.tsx');
-  const html = readFileSync(path.join(root, 'src/panel/index.html'), 'utf8')
-    .replace('%SCRIPT%', path.basename(script))
-    .replace('%STYLE%', path.basename(cssBundle));
   mkdirSync(fresh, { recursive: true });
-  writeFileSync(path.join(fresh, 'index.html'), html);
+  for (const [name, entry] of Object.entries(documents)) {
+    const [script, { cssBundle }] = outputs.find(([, { entryPoint }]) => entryPoint === entry);
+    const html = readFileSync(path.join(root, 'src/panel', name), 'utf8').replace('%SCRIPT%', path.basename(script)).replace(
+      '%STYLE%',
+      path.basename(cssBundle),
+    );
+    writeFileSync(path.join(fresh, name), html);
+  }
   const sizes = new Map(await Promise.all(outputs.map(async ([name]) => [name, await compress(path.join(root, name))])));
   const bytes = [...loadedFirst(outputs)].reduce((sum, name) => sum + sizes.get(name), 0);
   if (bytes > initialLimit) throw new PrepareError(`The panel's first page loads ${bytes} bytes; the limit is ${initialLimit}.`);

@@ -9,7 +9,7 @@ import type { DevelopmentTargets } from '../support/development-data.ts';
 /** More than the traffic of a client that may use 1 MB. */
 const LARGE = Buffer.alloc(2 * 1024 * 1024, 'large ');
 
-/** Targets of each kind, on this machine. They end with the process. @param firstPort they get this one and those after it; 0 = free ones */
+/** Targets of each kind, on this machine. They end with the process, and do not keep it. @param firstPort they get this one and those after it; 0 = free ones */
 export async function startTargets(firstPort: number): Promise<Omit<DevelopmentTargets, 'files'>> {
   const port = (index: number) => firstPort === 0 ? 0 : firstPort + index;
   const answer: http.RequestListener = (request, response) => {
@@ -19,7 +19,7 @@ export async function startTargets(firstPort: number): Promise<Omit<DevelopmentT
   const echo = net.createServer((socket) => socket.on('error', () => socket.destroy()).pipe(socket));
   const udp = dgram.createSocket('udp4');
   udp.on('message', (bytes, { address, port: from }) => udp.send(bytes, from, address));
-  udp.bind(port(2), '127.0.0.1');
+  udp.bind(port(2), '127.0.0.1').unref();
   const silent = net.createServer();
   const [web, tcpEcho, , secure, unused] = await Promise.all([
     listening(http.createServer(answer), port(0)),
@@ -35,5 +35,6 @@ export async function startTargets(firstPort: number): Promise<Omit<DevelopmentT
 async function listening(server: net.Server, port: number): Promise<string> {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
+  server.unref();
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }

@@ -74,6 +74,23 @@ describeWith('chromium', "the panel's forms", () => {
     await shows(page, 'Tunnel kept');
   }, timeout);
 
+  test('a refused host shows each problem at its field', async () => {
+    const { page } = await panel.open(`/hosts/new?client=${client}`);
+    await page.waitForSelector('#field-host');
+    await enter(page, 'Domain', 'not a domain');
+    await enter(page, 'Targets', '127.0.0.1:9');
+    await press(page, 'Create the host');
+    await problemsAt(page, ['host']);
+    await enter(page, 'Domain', 'forms.example.com');
+    await enter(page, 'Targets', 'no-port');
+    await press(page, 'Create the host');
+    await problemsAt(page, ['targets']);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await enter(page, 'Targets', '127.0.0.1:9');
+    await press(page, 'Create the host');
+    await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'forms.example.com/');
+  }, timeout);
+
   test('a refused user shows each problem at its field', async () => {
     const { page } = await panel.open('/users/new');
     await page.waitForSelector('#field-username');
@@ -141,7 +158,7 @@ describeWith('chromium', "the panel's forms", () => {
     await tabTo(page, 'field-targets');
     await page.keyboard.type('127.0.0.1:22');
     await save(page);
-    await shows(page, 'Tunnel created');
+    await page.waitForSelector('#h-state');
 
     await goTo(page, 'h', 'Hosts');
     await page.keyboard.press('n');
@@ -157,7 +174,7 @@ describeWith('chromium', "the panel's forms", () => {
     await tabTo(page, 'field-targets');
     await page.keyboard.type('127.0.0.1:80');
     await save(page);
-    await shows(page, 'Host created');
+    await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'keyboard.example.com/');
 
     await page.keyboard.down('Control');
     await page.keyboard.press('k');

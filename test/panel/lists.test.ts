@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import type { KeyInput } from 'puppeteer-core';
+import { eventuallyAsync } from '../support/eventually.ts';
 import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
-import { answer, choose, enter, hides, listsRows, press, shows, testPanel } from './panel.ts';
+import { answer, choose, chooseEntry, enter, hides, listsRows, press, shows, testPanel } from './panel.ts';
 
 const timeout = 60_000;
 
@@ -106,6 +108,73 @@ describeWith('chromium', "the panel's lists", () => {
     }, timeout);
   });
 
+  test('keys move from row to row, select, open, edit, and open the menu of a row; after a deletion the next row has the focus', async () => {
+    for (const name of ['row a', 'row b', 'row c', 'row d']) await panel.write('/client/add/', { vkey: `of ${name}`, remark: name });
+    const { page, complaints } = await panel.open('/clients?q=row&sort=REMARK');
+    await listsRows(page, ['row a', 'row b', 'row c', 'row d']);
+    const focused = (): Promise<string> => page.evaluate(() => document.activeElement?.closest('tr')?.querySelector('th a')?.textContent ?? '');
+    const keys = async (...names: readonly KeyInput[]): Promise<void> => {
+      for (const name of names) await page.keyboard.press(name);
+    };
+    await keys('j', 'j', 'j', 'k');
+    expect(await focused()).toBe('row b');
+    await keys('ArrowUp');
+    expect(await focused()).toBe('row a');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await keys('x');
+    await shows(page, '1 selected');
+    await keys('j', 'j');
+    await page.keyboard.down('Shift');
+    await keys('X');
+    await page.keyboard.up('Shift');
+    await shows(page, '3 selected');
+    await keys('k', '.');
+    await chooseEntry(page, 'Delete');
+    await answer(page, 'Delete 1 client');
+    await listsRows(page, ['row a', 'row c', 'row d']);
+    await eventuallyAsync(focused, (name) => name === 'row c');
+    await keys('e');
+    await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'Edit row c');
+    await page.goBack();
+    await listsRows(page, ['row a', 'row c', 'row d']);
+    await keys('j', 'Enter');
+    await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'row a');
+    expect(complaints).toEqual([]);
+  }, timeout);
+
+  test('the order of a list stays while the pointer is in it; new rows wait', async () => {
+    for (const name of ['still a', 'still b']) await panel.write('/client/add/', { vkey: `of ${name}`, remark: name });
+    const { page, complaints } = await panel.open('/clients?q=still&sort=REMARK');
+    await listsRows(page, ['still a', 'still b']);
+    await page.hover('tbody tr[data-row]');
+    const added = await panel.write('/client/add/', { vkey: 'of the first', remark: 'still 0' });
+    await shows(page, '1 new');
+    await listsRows(page, ['still a', 'still b']);
+    await press(page, '1 new');
+    await listsRows(page, ['still 0', 'still a', 'still b']);
+    await page.hover('tbody tr[data-row]:nth-child(2)');
+    // A deleted row leaves at once.
+    await panel.write('/client/del/', { id: added });
+    await listsRows(page, ['still a', 'still b']);
+    await panel.write('/client/add/', { vkey: 'of the other', remark: 'still 1' });
+    await shows(page, '1 new');
+    await page.hover('h1');
+    await listsRows(page, ['still 1', 'still a', 'still b']);
+    expect(complaints).toEqual([]);
+  }, timeout);
+
+  test('the height of the rows is chosen, and kept', async () => {
+    const { page } = await panel.open('/clients');
+    await page.waitForSelector('tbody tr[data-row]');
+    const height = (): Promise<number> => page.$eval('tbody tr[data-row]', (row) => row.getBoundingClientRect().height);
+    const comfortable = await height();
+    await press(page, 'Columns');
+    await press(page, 'Compact rows');
+    await page.reload();
+    await page.waitForSelector('tbody tr[data-row]');
+    expect(await height()).toBeLessThan(comfortable);
+  }, timeout);
+
   test('tunnels are listed by type, and duplicated, stopped, started and deleted from their row', async () => {
     for (const type of ['tcp', 'udp', 'httpProxy', 'socks5']) {
       await panel.write('/index/add/', { client_id: first, type, port: 0, target: '127.0.0.1:9', remark: `by ${type}` });
@@ -160,14 +229,15 @@ describeWith('chromium', "the panel's lists", () => {
   }, timeout);
 
   test('a change by somebody else appears without a reload', async () => {
-    const { page, complaints } = await panel.open('/clients?sort=REMARK');
-    await listsRows(page, ['alpha', 'beta', 'gamma']);
-    const added = await panel.write('/client/add/', { vkey: 'key of delta', remark: 'delta' });
-    await listsRows(page, ['alpha', 'beta', 'delta', 'gamma']);
+    for (const name of ['seen a', 'seen c']) await panel.write('/client/add/', { vkey: `of ${name}`, remark: name });
+    const { page, complaints } = await panel.open('/clients?q=seen&sort=REMARK');
+    await listsRows(page, ['seen a', 'seen c']);
+    const added = await panel.write('/client/add/', { vkey: 'of seen b', remark: 'seen b' });
+    await listsRows(page, ['seen a', 'seen b', 'seen c']);
     await panel.write('/client/changestatus/', { id: added, status: 0 });
     await page.waitForFunction((id) => document.querySelector(`tr[data-row="${id}"]`)?.textContent?.includes('Disabled'), {}, added);
     await panel.write('/client/del/', { id: added });
-    await listsRows(page, ['alpha', 'beta', 'gamma']);
+    await listsRows(page, ['seen a', 'seen c']);
     expect(complaints).toEqual([]);
   }, timeout);
 });

@@ -8,7 +8,6 @@ import { removeScratchDirectories } from '../support/scratch.ts';
 
 /** The administrator's password on the servers of these suites. */
 export const password = 'the password of the panel';
-const environment = { ADIT_ADMIN_PASSWORD: password, ADIT_PUBLIC_URL: 'http://127.0.0.1', ADIT_BASE_PATH: '/adit' };
 
 /** Waits until the page shows a text. */
 export async function shows(page: Page, text: string): Promise<void> {
@@ -35,12 +34,17 @@ export async function press(page: Page, name: string): Promise<void> {
   await handle.asElement()?.evaluate((item) => (item as HTMLElement).click());
 }
 
+/** Chooses an entry of the menu that is open. */
+export async function chooseEntry(page: Page, entry: string): Promise<void> {
+  await page.waitForSelector('[role=menu]');
+  await page.$$eval('[role=menuitem]', (items, text) => (items.find((each) => each.textContent === text) as HTMLElement | undefined)?.click(), entry);
+  await page.waitForFunction(() => document.querySelector('[role=menu]') === null);
+}
+
 /** Chooses an entry of the menu that a button with this name opens. */
 export async function choose(page: Page, menu: string, entry: string): Promise<void> {
   await press(page, menu);
-  await page.waitForSelector('[role=menu]');
-  await press(page, entry);
-  await page.waitForFunction(() => document.querySelector('[role=menu]') === null);
+  await chooseEntry(page, entry);
 }
 
 /** Presses a button of the question that is open. */
@@ -50,10 +54,13 @@ export async function answer(page: Page, button: string): Promise<void> {
   await page.waitForFunction(() => document.querySelector('[role=alertdialog]') === null);
 }
 
-/** Enters a text into the field with this label, instead of what it contained. */
+/** Enters a text into the field with this label, instead of what it contained. Not by a click: the foot of a form may lie above the field. */
 export async function enter(page: Page, label: string, text: string): Promise<void> {
   const field = await page.waitForSelector(`::-p-aria(${label})`);
-  await field?.click({ count: 3 });
+  await field?.evaluate((element) => {
+    (element as HTMLInputElement).focus();
+    (element as HTMLInputElement).select();
+  });
   await field?.press('Backspace');
   if (text !== '') await field?.type(text);
 }
@@ -88,7 +95,8 @@ export async function listsRows(page: Page, names: readonly string[]): Promise<v
 }
 
 /** A server with the panel, and a browser, while a suite runs: wrap it in `describeWith('chromium', ...)`. */
-export function testPanel() {
+export function testPanel(basePath = '/adit') {
+  const environment = { ADIT_ADMIN_PASSWORD: password, ADIT_PUBLIC_URL: 'http://127.0.0.1', ADIT_BASE_PATH: basePath };
   const browser = testBrowser();
   const sessions = new Map<string, CookieData>();
   let server: ServerProcess;
@@ -100,7 +108,7 @@ export function testPanel() {
     removeScratchDirectories();
   });
 
-  const origin = (): string => `http://127.0.0.1:${server.httpPort}/adit`;
+  const origin = (): string => `http://127.0.0.1:${server.httpPort}${basePath}`;
   async function sessionOf(username: string, secret: string): Promise<CookieData> {
     const response = await fetch(`${origin()}/login/verify`, {
       method: 'POST',
@@ -109,7 +117,7 @@ export function testPanel() {
     });
     const [, name = '', value = ''] = /^([^=]+)=([^;]+)/.exec(response.headers.get('set-cookie') ?? '') ?? [];
     if (name === '') throw new Error(`${username} cannot log in: ${await response.text()}`);
-    return { name, value, domain: '127.0.0.1', path: '/adit' };
+    return { name, value, domain: '127.0.0.1', path: basePath === '' ? '/' : basePath };
   }
   return {
     server: () => server,
@@ -136,6 +144,6 @@ export function testPanel() {
       return opened;
     },
     /** Makes a signed call of the older API. @returns the id of a new record */
-    write: (route: string, parameters: Parameters): Promise<number> => write({ httpPort: server.httpPort }, `/adit${route}`, parameters),
+    write: (route: string, parameters: Parameters): Promise<number> => write({ httpPort: server.httpPort }, basePath + route, parameters),
   };
 }

@@ -1,14 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import puppeteer, { type HTTPRequest, type Page } from 'puppeteer-core';
-import { startTargets } from '../dev/targets.ts';
+import puppeteer, { type HTTPRequest } from 'puppeteer-core';
 import { endChildren } from '../support/child.ts';
-import { AGENT_KEYS, seedDevelopment, writeSharedFiles } from '../support/development-data.ts';
 import { programPath } from '../support/find-program.ts';
-import { startAgent, startServer } from '../support/processes.ts';
+import { startServer } from '../support/processes.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
 import { accessibilityProblems } from './axe.ts';
+import { pages, seedPages, settle, show, variants } from './pages.ts';
 
 /*
  * `npm run panel:screenshots [-- NAME...]`: pictures of every page of the panel, in both languages, wide and narrow, light and dark, in
@@ -18,63 +17,8 @@ const directory = path.resolve(import.meta.dirname, '../../.cache/panel-screensh
 const names = process.argv.slice(2);
 const password = 'the password of the screenshots';
 
-/** The pages, by the name of the picture. */
-const pages: Readonly<Record<string, string>> = {
-  dashboard: '/',
-  welcome: '/welcome',
-  clients: '/clients',
-  'clients-none-match': '/clients?q=nothing-like-this',
-  'client-new': '/clients/new',
-  client: '/clients/1',
-  'client-hosts': '/clients/1/hosts',
-  'client-connections': '/clients/1/connections',
-  'client-traffic': '/clients/1/traffic',
-  'client-limits': '/clients/2/limits',
-  'client-audit': '/clients/1/audit',
-  'client-edit': '/clients/1/edit',
-  'client-away': '/clients/3',
-  tunnels: '/tunnels',
-  'tunnel-new': '/tunnels/new?client=1',
-  tunnel: '/tunnels/1',
-  'tunnel-secret': '/tunnels/6',
-  hosts: '/hosts',
-  'host-new': '/hosts/new?client=1',
-  host: '/hosts/2',
-  diagnosis: '/diagnosis',
-  'diagnosis-stopped': '/diagnosis?url=http://stopped.localhost.example/',
-  'diagnosis-mistyped': '/diagnosis?url=http://wep.localhost.example/',
-  'diagnosis-tunnel': '/diagnosis?tunnel=1&probe=1',
-  users: '/users',
-  'user-new': '/users/new',
-  user: '/users/1',
-  audit: '/audit',
-  tokens: '/tokens',
-  sessions: '/sessions',
-  lockouts: '/lockouts',
-  'platform-domains': '/platform-domains',
-  settings: '/settings',
-  wall: '/wall',
-  login: '/login/index',
-  'not-found': '/clients/1/nothing/here',
-};
-const variants = [
-  { suffix: 'en-wide', width: 1280, language: 'en', theme: 'light' },
-  { suffix: 'en-narrow', width: 360, language: 'en', theme: 'light' },
-  { suffix: 'zh-wide', width: 1280, language: 'zh', theme: 'dark' },
-  { suffix: 'zh-narrow', width: 360, language: 'zh', theme: 'dark' },
-];
-
-async function settle(page: Page): Promise<void> {
-  await page.waitForFunction(() => document.querySelector('h1') !== null && document.querySelector('.skeleton') === null, { timeout: 15_000 }).catch(() => {
-    process.stdout.write(`  ${page.url()} does not settle\n`);
-  });
-  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
-}
-
 const server = await startServer({ environment: { ADIT_ADMIN_PASSWORD: password, ADIT_PUBLIC_URL: 'https://tunnel.example.com' } });
-const targets = await startTargets(0);
-await seedDevelopment(server, { ...targets, files: writeSharedFiles(server.dataDir) }, 0);
-for (const key of AGENT_KEYS) await startAgent(server, key);
+await seedPages(server);
 const origin = `http://127.0.0.1:${server.httpPort}`;
 const browser = await puppeteer.launch({
   executablePath: programPath('chromium'),
@@ -91,17 +35,9 @@ try {
   await page.evaluate(async (secret) => {
     await fetch('/login/verify', { method: 'POST', body: new URLSearchParams({ username: 'admin', password: secret }) });
   }, password);
-  for (const { suffix, width, language, theme } of variants) {
-    await page.setViewport({ width, height: width < 500 ? 740 : 800 });
-    await page.evaluate(
-      (chosen, colours) => {
-        localStorage.setItem('adit.language', chosen);
-        localStorage.setItem('adit.theme', colours);
-        localStorage.setItem('adit.welcome', 'done');
-      },
-      language,
-      theme,
-    );
+  for (const variant of variants) {
+    const { suffix, width } = variant;
+    await show(page, variant);
     for (const [name, address] of Object.entries(pages)) {
       if (names.length > 0 && !names.includes(name)) continue;
       const waiting = new Set<string>();
@@ -112,7 +48,7 @@ try {
         process.stdout.write(`  ${address}: ${String(error)}, waiting for ${[...waiting].join(', ')}\n`);
       });
       page.off('request', started).off('requestfinished', ended).off('requestfailed', ended);
-      await settle(page);
+      await settle(page).catch((error: unknown) => process.stdout.write(`  ${page.url()} does not settle: ${String(error)}\n`));
       const height = await page.evaluate(() => document.documentElement.scrollHeight);
       await page.setViewport({ width, height });
       await page.screenshot({ path: path.join(directory, `${name}-${suffix}.png`) });

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
-import { hides, press, shows, testPanel } from './panel.ts';
+import { enter, hides, press, shows, testPanel } from './panel.ts';
 
 const timeout = 60_000;
 
@@ -19,6 +19,22 @@ describeWith('chromium', "the panel's pages about the server", () => {
       remark: 'hidden',
     });
     await panel.write('/index/addhost/', { client_id: client, host: 'shop.example.com', target: '127.0.0.1:9', scheme: 'all' });
+  }, timeout);
+
+  test('settings are changed, and not over somebody else’s change', async () => {
+    const { page } = await panel.open('/settings');
+    await page.waitForSelector('#field-blocklist');
+    await shows(page, panel.server().fingerprint);
+    await enter(page, 'Global blocklist optional', '198.51.100.0/24');
+    await press(page, 'Save');
+    await shows(page, 'Saved');
+    await page.reload();
+    await page.waitForFunction(() => document.querySelector<HTMLTextAreaElement>('#field-blocklist')?.value === '198.51.100.0/24');
+    await panel.write('/global/save/', { globalBlackIpList: '192.0.2.1' });
+    await enter(page, 'Server URL optional', 'http://127.0.0.1');
+    await press(page, 'Save');
+    await shows(page, 'Changed meanwhile: Global blocklist.');
+    expect(await accessibilityProblems(page)).toEqual([]);
   }, timeout);
 
   test('the diagnosis of a mistyped host says that nothing matches, and offers the right one; so does its address of the older API', async () => {

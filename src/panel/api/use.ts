@@ -8,6 +8,8 @@ import { recoveries } from './connection.ts';
 export interface Queried<Data> {
   /** The newest result; undefined = none yet. */
   readonly data: Data | undefined;
+  /** What the result answers: it differs for other variables. */
+  readonly question: number | undefined;
   /** Why the newest request failed. */
   readonly error: CombinedError | undefined;
   /** Asks again. */
@@ -25,9 +27,9 @@ export function useData<Data, Variables extends AnyVariables>(
   variables: Variables,
   { everyMs, pause = false }: { readonly everyMs?: number; readonly pause?: boolean } = {},
 ): Queried<Data> {
-  const [{ data, error }, execute] = useQuery<Data, Variables>({ query, variables, pause });
-  const latest = useRef<Data | undefined>(undefined);
-  if (data !== undefined && data !== null) latest.current = data;
+  const [{ data, error, operation }, execute] = useQuery<Data, Variables>({ query, variables, pause });
+  const latest = useRef<{ readonly data: Data; readonly question: number | undefined } | undefined>(undefined);
+  if (data !== undefined && data !== null) latest.current = { data, question: operation?.key };
   const refetch = useEffectEvent(() => {
     if (!pause) execute({ requestPolicy: 'network-only' });
   });
@@ -49,7 +51,7 @@ export function useData<Data, Variables extends AnyVariables>(
     }, everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
-  return { data: data ?? latest.current, error, refetch: () => execute({ requestPolicy: 'network-only' }) };
+  return { ...(latest.current ?? { data: undefined, question: undefined }), error, refetch: () => execute({ requestPolicy: 'network-only' }) };
 }
 
 /** Runs mutations. */

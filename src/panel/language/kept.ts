@@ -1,4 +1,4 @@
-type Name = 'language' | 'theme' | 'columns.clients' | 'columns.tunnels' | 'columns.hosts' | 'columns.users' | 'welcome' | 'shortcuts';
+type Name = 'language' | 'theme' | 'density' | 'columns.clients' | 'columns.tunnels' | 'columns.hosts' | 'columns.users' | 'welcome' | 'shortcuts';
 
 /** A choice that the browser kept; undefined = none, or the browser keeps nothing. */
 export function kept(name: Name): string | undefined {

@@ -1,6 +1,7 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useLanguage } from '../language/language.tsx';
 import { keep, kept } from '../language/kept.ts';
+import { applyDensity } from '../shell/theme.ts';
 import { Icon } from './icon.tsx';
 import { type ListState, pageRows } from './list-state.ts';
 import type { Column } from './table.tsx';
@@ -117,6 +118,7 @@ export function useColumns<Row>(
           {head}
         </label>
       ))}
+      <Density />
     </Popover>
   );
   const shown = columns.filter(({ key }) => !left.includes(key));
@@ -124,8 +126,33 @@ export function useColumns<Row>(
   return [shown.map((column) => hidden.includes(column.key) ? { ...column, leaves: 2 } : column), chooser];
 }
 
-/** The pages of a list. */
-export function Pager({ list, total }: { readonly list: ListState; readonly total: number }) {
+/** Chooses how high the rows are. */
+function Density() {
+  const { t } = useLanguage();
+  const [isCompact, setCompact] = useState(() => kept('density') === 'compact');
+  return (
+    <label className='check apart'>
+      <input
+        type='checkbox'
+        checked={isCompact}
+        onChange={({ target }) => {
+          setCompact(target.checked);
+          keep('density', target.checked ? 'compact' : 'comfortable');
+          applyDensity();
+        }}
+      />
+      {t.list.compact}
+    </label>
+  );
+}
+
+/** The pages of a list. @param waiting new rows that `onRelease` shows; absent = none ever wait */
+export function Pager({ list, total, waiting = 0, onRelease }: {
+  readonly list: ListState;
+  readonly total: number;
+  readonly waiting?: number;
+  readonly onRelease?: () => void;
+}) {
   const { t, f } = useLanguage();
   const last = Math.max(1, Math.ceil(total / pageRows));
   const to = Math.min(list.offset + pageRows, total);
@@ -134,6 +161,7 @@ export function Pager({ list, total }: { readonly list: ListState; readonly tota
       <span>
         <span role='status'>{t.list.range(Math.min(list.offset + 1, total), to, total)}</span> · {t.list.zone(f.zone)}
       </span>
+      {waiting > 0 && <button type='button' className='btn btn-s' onClick={onRelease}>{t.list.waiting(waiting)}</button>}
       {last > 1 && (
         <span className='row'>
           <button type='button' className='btn btn-s' disabled={list.page <= 1} onClick={() => list.set({ page: String(list.page - 1) })}>

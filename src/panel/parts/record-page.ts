@@ -1,8 +1,10 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
+import { useState } from 'react';
 import type { AnyVariables, CombinedError } from 'urql';
 import { useAsk, useData } from '../api/use.ts';
 import { type ListState, pageRows } from './list-state.ts';
 import { type SelectedRows, useSelection } from './selection.ts';
+import { useSteadyRows } from './steady-rows.ts';
 import { useThrottled } from './throttled.ts';
 
 /** The numbers of a list are read again after this many ms. */
@@ -18,7 +20,12 @@ export interface RecordPage<Row> {
   /** The number of records on all pages. */
   readonly total: number;
   readonly error: CombinedError | undefined;
+  /** Reads the page again after an action of the viewer, and shows the result at once. */
   readonly refetch: () => void;
+  /** New rows that wait while the pointer or the focus is in the list. */
+  readonly waiting: number;
+  readonly release: () => void;
+  readonly hold: (isHeld: boolean) => void;
   readonly selection: SelectedRows<Row>;
   /** Selects the records of all pages. */
   readonly selectAll: () => void;
@@ -39,9 +46,11 @@ export function useRecordPage<Data, Variables extends AnyVariables, Row extends 
   { list, query, variables, pageOf }: RecordPageOptions<Data, Variables, Row>,
 ): RecordPage<Row> {
   const ask = useAsk();
-  const { data, error, refetch } = useData(query, variables(list.offset, pageRows), { everyMs: movingMs });
+  const { data, question, error, refetch } = useData(query, variables(list.offset, pageRows), { everyMs: movingMs });
   const refetchSoon = useThrottled(refetch);
-  const { rows, total } = data === undefined ? { rows: undefined, total: 0 } : pageOf(data);
+  const [deleted, setDeleted] = useState<ReadonlySet<string>>(new Set());
+  const { rows: current, total } = data === undefined ? { rows: undefined, total: 0 } : pageOf(data);
+  const { rows, waiting, release, hold } = useSteadyRows(current, question, deleted);
   const selection = useSelection(rows ?? []);
   async function selectAll(): Promise<void> {
     for (let offset = 0; offset < total; offset += mostRows) {
@@ -56,11 +65,18 @@ export function useRecordPage<Data, Variables extends AnyVariables, Row extends 
     rows,
     total,
     error,
-    refetch,
+    refetch() {
+      release();
+      refetch();
+    },
+    waiting,
+    release,
+    hold,
     selection,
     selectAll: () => void selectAll(),
     report(id, exists) {
-      if (!exists || rows?.every((row) => row.id !== id) !== false) refetchSoon();
+      if (!exists && rows?.some((row) => row.id === id) === true) setDeleted((before) => new Set([...before, id]));
+      if (!exists || current?.every((row) => row.id !== id) !== false) refetchSoon();
     },
   };
 }

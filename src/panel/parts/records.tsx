@@ -5,13 +5,14 @@ import { Empty } from './banner.tsx';
 import { BulkBar } from './bulk.tsx';
 import { Failure } from './failure.tsx';
 import { Icon, type IconName } from './icon.tsx';
+import type { ListState } from './list-state.ts';
 import { type ListName, Pager, Popover, Search, useColumns } from './list-tools.tsx';
 import { type MenuEntry, RowMenu } from './menu.tsx';
 import { NothingMatches } from './nothing-matches.tsx';
 import { PageHead } from './page-head.tsx';
 import type { RecordActions } from './record-actions.tsx';
 import type { RecordPage } from './record-page.ts';
-import { type Column, Table } from './table.tsx';
+import { type Column, type Selection, Table } from './table.tsx';
 
 /** A kind of records with a list of its own: clients, tunnels, hosts, users. */
 export interface Records<Row> {
@@ -30,7 +31,9 @@ export interface Records<Row> {
   /** The columns that are hidden at first. */
   readonly hidden?: readonly string[];
   readonly nameOf: (row: Row) => string;
-  /** The menu of a row. @param onDone called after each of its actions, with whether something was done */
+  /** The address of the page where a row is edited. */
+  readonly editPath: (row: Row) => string;
+  /** The menu of a row, without the entry to edit it. @param onDone called after each of its actions, with whether something was done */
   readonly menu: (row: Row, onDone: (isDone: boolean) => void) => readonly MenuEntry[];
   /** What can be done with several records at once; absent = nothing. */
   readonly actions?: RecordActions<Row>;
@@ -75,22 +78,11 @@ export function RecordList<Row extends { readonly id: string }>({ records, page,
           </div>
         </div>
         {rows?.length !== 0
-          ? (
-            <Table
-              caption={texts.title}
-              rows={rows}
-              columns={columns}
-              idOf={({ id }) => id}
-              nameOf={records.nameOf}
-              list={list}
-              {...(mayChange
-                && { menu: (row: Row) => <RowMenu name={records.nameOf(row)} entries={records.menu(row, finish)} />, ...(actions && { selection }) })}
-            />
-          )
+          ? <RecordTable records={records} rows={rows} columns={columns} onDone={finish} list={list} onHold={page.hold} {...(actions && { selection })} />
           : list.isFiltered
           ? <NothingMatches onClear={() => navigate(`/${name}`)} />
           : <Empty icon={icon} title={texts.noneTitle} action={create}>{texts.noneText}</Empty>}
-        <Pager list={list} total={total} />
+        <Pager list={list} total={total} waiting={page.waiting} onRelease={page.release} />
       </section>
       {actions && (
         <BulkBar selection={selection} total={total} onSelectAll={page.selectAll}>
@@ -119,16 +111,42 @@ export function RecordsOfClient<Row extends { readonly id: string }>({ records, 
   return (
     <>
       <Failure error={error} onRetry={refetch} />
-      <Table
-        caption={texts.title}
-        rows={rows}
-        columns={columns}
-        idOf={({ id }) => id}
-        nameOf={records.nameOf}
-        {...(mayChange && { menu: (row: Row) => <RowMenu name={records.nameOf(row)} entries={records.menu(row, finish)} /> })}
-      />
+      <RecordTable records={records} rows={rows} columns={columns} onDone={finish} />
       {create && <div className='card-foot'>{create}</div>}
     </>
+  );
+}
+
+function RecordTable<Row extends { readonly id: string }>({ records, rows, columns, onDone, selection, ...more }: {
+  readonly records: Records<Row>;
+  readonly rows: readonly Row[] | undefined;
+  readonly columns: ReadonlyArray<Column<Row>>;
+  readonly onDone: (isDone: boolean) => void;
+  readonly list?: ListState;
+  readonly selection?: Selection;
+  readonly onHold?: (isHeld: boolean) => void;
+}) {
+  const { t } = useLanguage();
+  const [, navigate] = useLocation();
+  const { texts, nameOf, editPath, menu, mayChange } = records;
+  const change = (row: Row): MenuEntry => ({ label: t.actions.change, onChoose: () => navigate(editPath(row)) });
+  return (
+    <Table
+      caption={texts.title}
+      rows={rows}
+      columns={columns}
+      idOf={({ id }) => id}
+      nameOf={nameOf}
+      {...more}
+      {...(mayChange && {
+        selection,
+        menu: (row: Row) => <RowMenu name={nameOf(row)} entries={[change(row), ...menu(row, onDone)]} />,
+        onEdit(id: string) {
+          const row = rows?.find((each) => each.id === id);
+          if (row !== undefined) navigate(editPath(row));
+        },
+      })}
+    />
   );
 }
 

@@ -1,7 +1,8 @@
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { useLanguage } from '../language/language.tsx';
 import { Icon } from './icon.tsx';
 import type { ListState } from './list-state.ts';
+import { useRowKeys } from './row-keys.ts';
 
 /** A column of a list. */
 export interface Column<Row> {
@@ -33,12 +34,18 @@ interface TableProps<Row> {
   readonly selection?: Selection;
   /** The menu of a row; undefined = it has none. */
   readonly menu?: (row: Row) => ReactNode;
+  /** Edits a row; undefined = nothing does. */
+  readonly onEdit?: (id: string) => void;
+  /** Called when the pointer or the focus comes into the rows, or leaves them. */
+  readonly onHold?: (isHeld: boolean) => void;
 }
 
 /** A table of records. The first column is the row's header. While rows are undefined, it shows that they are being loaded. */
-export function Table<Row>({ caption, rows, columns, idOf, nameOf, list, selection, menu }: TableProps<Row>) {
+export function Table<Row>({ caption, rows, columns, idOf, nameOf, list, selection, menu, onEdit, onHold }: TableProps<Row>) {
   const { t } = useLanguage();
   const ids = rows?.map(idOf) ?? [];
+  const body = useRef<HTMLTableSectionElement>(null);
+  useRowKeys(body, ids, { selection, onEdit });
   const allSelected = ids.length > 0 && ids.every((id) => selection?.ids.has(id) === true);
   return (
     <div className='table-wrap'>
@@ -64,11 +71,19 @@ export function Table<Row>({ caption, rows, columns, idOf, nameOf, list, selecti
             )}
           </tr>
         </thead>
-        <tbody role='rowgroup' data-moves>
+        <tbody
+          ref={body}
+          role='rowgroup'
+          data-moves
+          onPointerEnter={() => onHold?.(true)}
+          onPointerLeave={({ currentTarget }) => onHold?.(currentTarget.contains(document.activeElement))}
+          onFocus={() => onHold?.(true)}
+          onBlur={({ currentTarget, relatedTarget }) => onHold?.(currentTarget.contains(relatedTarget) || currentTarget.matches(':hover'))}
+        >
           {rows?.map((row) => {
             const id = idOf(row);
             return (
-              <tr key={id} role='row' data-row={id} aria-selected={selection && selection.ids.has(id)}>
+              <tr key={id} role='row' data-row={id} tabIndex={-1} aria-selected={selection && selection.ids.has(id)}>
                 {selection && (
                   <td className='pick' role='cell'>
                     <input

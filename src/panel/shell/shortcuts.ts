@@ -18,7 +18,7 @@ const creating = ['/clients', '/tunnels', '/hosts', '/users'];
 /** The letter has to follow G within this many ms. */
 const sequenceMs = 1500;
 
-/** Handles the keys that work on every page. Single keys do nothing in fields and windows, and can be switched off (WCAG 2.1.4). */
+/** Handles the keys that work on every page. */
 export function useShortcuts({ onFind, onHelp }: { readonly onFind: () => void; readonly onHelp: () => void }): void {
   const [path, navigate] = useLocation();
   const press = useEffectEvent((event: KeyboardEvent, isAfterG: boolean): boolean => {
@@ -28,7 +28,7 @@ export function useShortcuts({ onFind, onHelp }: { readonly onFind: () => void; 
       onFind();
       return false;
     }
-    if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || kept('shortcuts') === 'off') return false;
+    if (!isSingleKey(event)) return false;
     const place = isAfterG ? places[key] : undefined;
     if (place !== undefined) navigate(place);
     else if (key === '/') onFind();
@@ -49,6 +49,9 @@ export function useShortcuts({ onFind, onHelp }: { readonly onFind: () => void; 
   }, []);
 }
 
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest('input, textarea, select, [role=menu], [role=dialog], [role=alertdialog], [contenteditable]') !== null;
+/** Whether a key is a shortcut of its own. Single keys do nothing in fields and windows, and can be switched off (WCAG 2.1.4). */
+export function isSingleKey({ ctrlKey, metaKey, altKey, target }: KeyboardEvent): boolean {
+  if (ctrlKey || metaKey || altKey || kept('shortcuts') === 'off') return false;
+  return !(target instanceof Element
+    && target.closest('input:not([type=checkbox]), textarea, select, [role=menu], [role=dialog], [role=alertdialog], [contenteditable]') !== null);
 }

@@ -6,6 +6,11 @@ export function applyTheme(): void {
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset['theme'] = theme;
 }
 
+/** Uses the height of rows that was chosen earlier. */
+export function applyDensity(): void {
+  document.documentElement.dataset['density'] = kept('density') === 'compact' ? 'compact' : 'comfortable';
+}
+
 /** Changes between light and dark. */
 export function switchTheme(): void {
   const { dataset } = document.documentElement;

@@ -62,6 +62,8 @@ export const common = {
     selectPage: 'Select all on this page',
     selected: (count: number) => `${count.toLocaleString('en-GB')} selected`,
     selectAll: (total: number) => `Select all ${total.toLocaleString('en-GB')}`,
+    compact: 'Compact rows',
+    waiting: (count: number) => count === 1 ? '1 new' : `${count.toLocaleString('en-GB')} new`,
     clearSelection: 'Clear the selection',
     state: 'State',
     zone: (zone: string) => `times in ${zone}`,

@@ -63,6 +63,8 @@ export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'targets' | 
     selectPage: '选择本页全部',
     selected: (count) => `已选择 ${numeral(count)} 项`,
     selectAll: (total) => `选择全部 ${numeral(total)} 项`,
+    compact: '紧凑行高',
+    waiting: (count) => `${numeral(count)} 条新记录`,
     clearSelection: '取消选择',
     state: '状态',
     zone: (zone) => `时间为 ${zone}`,

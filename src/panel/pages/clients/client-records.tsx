@@ -1,4 +1,4 @@
-import { Link, useLocation } from 'wouter';
+import { Link } from 'wouter';
 import { graphql } from '../../generated/index.ts';
 import type { ClientRowFragment } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
@@ -29,7 +29,6 @@ export function useClients(): Records<Row> {
   const { t, f } = useLanguage();
   const { isAdministrator, readOnly, secrets, role } = useViewer();
   const actions = useClientActions();
-  const [, navigate] = useLocation();
   const nameOf = ({ remark, id }: Row): string => remark || t.clients.nameless(id);
   const { columns: heads } = t.clients;
   const columns: Records<Row>['columns'] = [
@@ -77,9 +76,10 @@ export function useClients(): Records<Row> {
     nameOf,
     actions,
     mayChange: !readOnly && role !== 'CLIENT',
+    editPath: ({ id }) => `/clients/${id}/edit`,
     menu: (row, onDone) => {
       const { startOrStop, remove } = actions.entries(row, onDone);
-      return [{ label: t.actions.change, onChoose: () => navigate(`/clients/${row.id}/edit`) }, startOrStop, remove];
+      return [startOrStop, remove];
     },
   };
 }

@@ -60,10 +60,10 @@ export function useHosts({ isOfClient = false } = {}): Records<HostRowFragment> 
     nameOf: addressOf,
     actions,
     mayChange: !readOnly,
+    editPath: ({ id }) => `/hosts/${id}`,
     menu: (row, onDone) => {
       const { startOrStop, resetTraffic, remove } = actions.entries(row, onDone);
       return [
-        { label: t.actions.change, onChoose: () => navigate(`/hosts/${row.id}`) },
         { label: t.actions.diagnose, onChoose: () => navigate(`/diagnosis?url=${encodeURIComponent(addressOf(row))}`) },
         startOrStop,
         resetTraffic,

@@ -68,10 +68,10 @@ export function useTunnels({ isOfClient = false } = {}): Records<TunnelRowFragme
     nameOf,
     actions,
     mayChange: !readOnly,
+    editPath: ({ id }) => `/tunnels/${id}`,
     menu: (row, onDone) => {
       const { startOrStop, resetTraffic, remove } = actions.entries(row, onDone);
       return [
-        { label: t.actions.change, onChoose: () => navigate(`/tunnels/${row.id}`) },
         { label: t.actions.diagnose, onChoose: () => navigate(`/diagnosis?tunnel=${row.id}`) },
         startOrStop,
         { label: t.tunnels.copyTunnel, onChoose: () => void actions.copy(row.id).then(onDone) },

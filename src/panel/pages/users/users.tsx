@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { Link, useLocation } from 'wouter';
+import { Link } from 'wouter';
 import { useRun } from '../../api/use.ts';
 import { graphql } from '../../generated/index.ts';
 import type { UserFilter, UsersQuery } from '../../generated/graphql.ts';
@@ -40,7 +40,6 @@ export default function UsersPage() {
   const run = useRun();
   const ask = useConfirm();
   const toast = useToast();
-  const [, navigate] = useLocation();
   const [soon] = useState(() => new Date(Date.now() + monthMs).toISOString());
   const filters: Readonly<Record<string, UserFilter>> = { full: { usageAbovePercent: 80 }, expiring: { expiresBefore: soon }, disabled: { enabled: false } };
   const page = useRecordPage({
@@ -117,8 +116,8 @@ export default function UsersPage() {
     columns,
     nameOf: ({ username }) => username,
     mayChange: !readOnly,
+    editPath: ({ id }) => `/users/${id}`,
     menu: (row) => [
-      { label: t.actions.change, onChoose: () => navigate(`/users/${row.id}`) },
       { label: row.enabled ? texts.disable : texts.enable, onChoose: () => void enable(row, !row.enabled) },
       { label: t.actions.delete, isDanger: true, onChoose: () => void removeUser(row) },
     ],
