@@ -122,7 +122,7 @@ export function useColumns<Row>(
     </Popover>
   );
   const shown = columns.filter(({ key }) => !left.includes(key));
-  // Whoever asks for a column sees it, unless the table is very narrow.
+  // A user who selects a column sees it, unless the table is very narrow.
   return [shown.map((column) => hidden.includes(column.key) ? { ...column, leaves: 2 } : column), chooser];
 }
 

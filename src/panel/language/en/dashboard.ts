@@ -62,7 +62,7 @@ export const dashboard = {
     create: 'Create a wall screen',
     tokenName: 'wall screen',
     mayWrite: 'This token may make changes.',
-    mayWriteText: 'Whoever sees the address of this screen has its token. Create one that only reads this screen, and revoke the other.',
+    mayWriteText: 'A person who sees the address of this screen has its token. Create one that only reads this screen, and revoke the other.',
     ended: 'The token of this screen has ended or was revoked.',
     stale: (moment: string) => `No data since ${moment}`,
     updated: (moment: string) => `Updated ${moment}`,
