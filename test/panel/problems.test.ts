@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { covering, other } from '../support/certificates.ts';
 import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
-import { hides, logIn, password, press, shows, testPanel } from './panel.ts';
+import { hides, logIn, password, shows, testPanel } from './panel.ts';
 
 const timeout = 60_000;
 
@@ -39,13 +39,14 @@ describeWith('chromium', 'what is wrong, in the panel', () => {
   }, timeout);
 
   test('a diagnosis is in the chosen language', async () => {
-    const { page } = await panel.open('/diagnosis?url=http%3A%2F%2Fshop.example.com%2F');
+    const { page, complaints } = await panel.open('/diagnosis?url=http%3A%2F%2Fshop.example.com%2F');
     await shows(page, `The agent of client ${client} is not connected.`);
     await page.evaluate(() => localStorage.setItem('adit.language', 'zh'));
     await page.reload();
     await shows(page, `客户端 #${client} 的 Agent 未连接。`);
     await shows(page, '使用该客户端的密钥启动 Agent');
     await hides(page, 'is not connected');
+    expect(complaints).toEqual([]);
     await page.evaluate(() => localStorage.setItem('adit.language', 'en'));
   }, timeout);
 
