@@ -51,7 +51,7 @@ export function createApp({ settings, graphql, legacy, metrics, agents, overTls,
   routes.use('/agent', agents);
   routes.use(apiDescriptionRoutes({ basePath: settings.basePath, version }));
   routes.use(panelRoutes(settings));
-  app.use(settings.basePath === '' ? '/' : settings.basePath, routes);
+  app.use(settings.basePath, routes);
 
   app.use(answerNotFound);
   app.use(answerError(log));

@@ -44,3 +44,21 @@ test('a marked meter is taken once, a forgotten one never', () => {
   expect(ticker.takeChanged().size).toBe(0);
   ticker.stop();
 });
+
+test('a reset subtracts what was counted until then; the rate is only what moves', () => {
+  const { ticker, meter: m } = meter();
+  m.countInlet(100);
+  m.countExport(40);
+  ticker.takeChanged();
+  m.reset({ inletBytes: 1070, exportBytes: 15 });
+  expect([m.inlet, m.export]).toEqual([30, 30]);
+  expect([...ticker.takeChanged()]).toEqual([m]);
+  ticker.tick();
+  expect(m.rate).toBe(140);
+  m.reset({ inletBytes: 5000, exportBytes: 5000 });
+  expect([m.inlet, m.export]).toEqual([0, 0]);
+  m.countExport(7);
+  ticker.tick();
+  expect(m.rate).toBe(7);
+  ticker.stop();
+});

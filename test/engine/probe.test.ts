@@ -1,6 +1,10 @@
 import { expect, test } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { probeThrough } from '../../src/engine/bridge/probe.ts';
+import { Mux } from '../../src/wire/mux.ts';
+import { socketPair } from '../../src/wire/socket-pair.ts';
+import { eventually } from '../support/eventually.ts';
 import { CLIENT, startAgent, startEngine } from '../support/tunnel.ts';
 
 async function listening() {
@@ -37,4 +41,23 @@ test('without an agent nothing is dialed; when it goes away meanwhile the probe 
   const probe = server.engine.probe(CLIENT.id, '192.0.2.1:80', 10_000);
   await server.engine.apply({ kind: 'client', client: { ...CLIENT, enabled: false } });
   expect(await probe).not.toBe('');
+});
+
+test('an agent that does not answer in time is named as the cause, and its stream is reset', async () => {
+  const [near, far] = socketPair({ remoteAddress: '192.0.2.1', remotePort: 7 });
+  let reset: unknown;
+  const quiet = { onControl: () => undefined, onClose: () => undefined };
+  const server = new Mux(near, 'server', { ...quiet, onOpen: (stream) => stream.reset() });
+  const agent = new Mux(far, 'agent', {
+    ...quiet,
+    onOpen: (stream) => {
+      reset = stream;
+    },
+  });
+  // 1 ms after the time for the way to the agent, which is added
+  expect(await probeThrough({ open: (payload) => server.open(payload) }, '192.0.2.1:80', -1999)).toBe('the agent did not answer in time');
+  expect(reset).toBeDefined();
+  await eventually(() => agent.streamCount, (count) => count === 0);
+  server.close('');
+  agent.close('');
 });

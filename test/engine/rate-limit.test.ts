@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { type RateParty, RateLimit } from '../../src/engine/limits/rate-limit.ts';
 
 const limits: RateLimit[] = [];
@@ -88,4 +88,18 @@ test('removed parties are not called, and removing the limit passes everything t
   limit.leave(second);
   limit.lift();
   expect(asked).toEqual([['first', 1024], ['third', Number.POSITIVE_INFINITY]]);
+});
+
+test('a lifted limit has no timer left', () => {
+  jest.useFakeTimers();
+  try {
+    const limit = limitOf(1000);
+    limit.bytesPerSecond = 1000; // no burst is left
+    limit.wait({ pass: () => 0 });
+    expect(jest.getTimerCount()).toBe(1);
+    limit.lift();
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
 });

@@ -3,6 +3,11 @@ import { build } from 'esbuild';
 /** Suites that start the compiled program run it by this file: what they reach is the whole program. */
 const STARTS_PROGRAM = 'test/support/processes.ts';
 const PROGRAM = 'src/main.ts';
+/** Threads of the program, by the file that starts each: it imports them as far as suites are concerned. */
+const THREADS: ReadonlyArray<readonly [starter: string, thread: string]> = [
+  ['src/store/sqlite/worker-link.ts', 'src/store/sqlite/worker.ts'],
+  ['src/http/graphiql.ts', 'src/http/graphiql-worker.ts'],
+];
 type Imports = ReadonlyMap<string, readonly string[]>;
 
 /** More than any suite's distance. */
@@ -24,7 +29,7 @@ export class SuiteGraph {
   static async of(root: string, suites: readonly string[]): Promise<SuiteGraph> {
     const { metafile } = await build({
       absWorkingDir: root,
-      entryPoints: [...suites, PROGRAM],
+      entryPoints: [...suites, PROGRAM, ...THREADS.map(([, thread]) => thread)],
       outdir: 'nowhere',
       bundle: true,
       write: false,
@@ -44,6 +49,7 @@ export class SuiteGraph {
       for (const imported of imports) if (imported.external !== true) add(imported.path, file);
     }
     add(PROGRAM, STARTS_PROGRAM);
+    for (const [starter, thread] of THREADS) add(thread, starter);
     return new SuiteGraph(importers, allImports);
   }
 

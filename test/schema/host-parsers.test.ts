@@ -91,3 +91,10 @@ test('the JSON of platform domains is read, or refused with a line that names th
   );
   expect(() => read('{}', 'platform_domains')).toThrow(AditError);
 });
+
+test('the Host header for the target: blanks around it are removed, one inside is refused as such', () => {
+  expect(hostChangeOf('hostChange', ' a.com:80 ')).toBe('a.com:80');
+  expect(hostChangeOf('hostChange', undefined)).toBeUndefined();
+  for (const value of ['a b', 'a\u0007b']) expect(() => hostChangeOf('hostChange', value)).toThrow('holds a blank or a control character');
+  expect(() => hostChangeOf('hostChange', 'münchen.example')).toThrow('is not ASCII');
+});

@@ -89,3 +89,11 @@ test('an end on either side closes both cleanly', () => {
   expect(near.seen).toMatchObject({ ended: 1, closed: 1 });
   expect(near.socket.send(Buffer.from('late'))).toBe(false);
 });
+
+test('borrowed bytes are copied before they are given back, and what is left of them is kept', () => {
+  const { socket, seen } = open();
+  const borrowed = Buffer.from('\0\x03one\0\x03tw');
+  socket.write(borrowed, () => borrowed.fill(0));
+  socket.write(Buffer.from('o'));
+  expect(seen.datagrams.map(String)).toEqual(['one', 'two']);
+});

@@ -108,8 +108,8 @@ export class Bridge {
   readonly #closed = new AbortController();
   readonly #npcNotice: NpcNotice;
   #servers: SocketServer[] = [];
-  #secureServer: SocketServer | undefined;
-  #address: BridgeAddress | undefined;
+  /** undefined = it does not listen yet. */
+  #open: { readonly secure: SocketServer; address: BridgeAddress } | undefined;
   #draining = false;
   #garbage = 0;
   #refused = 0;
@@ -148,8 +148,9 @@ export class Bridge {
   async listen({ host, port, tls }: BridgePlaces): Promise<BridgeAddress> {
     const plain = await this.#listen({ host, port });
     const secure = await this.#listen({ host, port: tls.port, identity: tls.identity });
-    this.#secureServer = secure;
-    return this.#address = { host: plain.host, port: plain.port, tls: { port: secure.port, fingerprint: fingerprintOf(tls.identity.certificate) } };
+    const address = { host: plain.host, port: plain.port, tls: { port: secure.port, fingerprint: fingerprintOf(tls.identity.certificate) } };
+    this.#open = { secure, address };
+    return address;
   }
 
   /**
@@ -157,16 +158,17 @@ export class Bridge {
    * @throws OpenSSL's error when certificate and key don't belong together
    */
   renew(identity: TlsIdentity): BridgeAddress {
-    if (!this.#secureServer || !this.#address) throw new Error('the bridge is not open yet');
+    if (!this.#open) throw new Error('the bridge is not open yet');
     const fingerprint = fingerprintOf(identity.certificate);
-    const { tls } = this.#address;
-    if (fingerprint === tls.fingerprint) return this.#address;
-    this.#secureServer.renew(identity);
+    const { secure, address } = this.#open;
+    const { tls } = address;
+    if (fingerprint === tls.fingerprint) return address;
+    secure.renew(identity);
     this.#options.log.warn(
       { was: tls.fingerprint, now: fingerprint },
       'the bridge uses a new TLS certificate: agents that pin the previous one will refuse it when they reconnect',
     );
-    return this.#address = { ...this.#address, tls: { ...tls, fingerprint } };
+    return this.#open.address = { ...address, tls: { ...tls, fingerprint } };
   }
 
   async #listen(place: Pick<ListenOptions, 'host' | 'port' | 'identity'>): Promise<SocketServer> {
@@ -337,7 +339,7 @@ export class Bridge {
     }
     const { online, crypt, compress } = tunnel.client;
     if (crypt && !socket.channelSecret) {
-      this.#refuse(offer, 'tls-needed', { tls: this.#address?.tls });
+      this.#refuse(offer, 'tls-needed', { tls: this.#open?.address.tls });
       return;
     }
     const id = newSessionId();
@@ -365,7 +367,7 @@ export class Bridge {
     const handlers = this.#options.nodes();
     const info = nodeInfoSchema.safeParse(offer.info);
     if (!handlers || !socket.channelSecret || !info.success) {
-      this.#refuse(offer, socket.channelSecret ? 'bad-info' : 'tls-needed', { tls: this.#address?.tls });
+      this.#refuse(offer, socket.channelSecret ? 'bad-info' : 'tls-needed', { tls: this.#open?.address.tls });
       return;
     }
     if (this.#draining || info.data.name === handlers.name) {
@@ -400,7 +402,7 @@ export class Bridge {
       return;
     }
     if (entry.wanted.crypt && !socket.channelSecret) {
-      this.#refuse(offer, 'tls-needed', { tls: this.#address?.tls });
+      this.#refuse(offer, 'tls-needed', { tls: this.#open?.address.tls });
       return;
     }
     const declarations = this.#options.declarations();

@@ -12,7 +12,7 @@ const ANSWER_LENGTH = 1000;
  * Makes an agent dial a target and close the connection. @param session undefined = the agent is not connected
  * @returns the error as text for people; "" = the target accepted the connection
  */
-export function probeThrough(session: AgentSession | undefined, target: string, timeoutMs: number): Promise<string> {
+export function probeThrough(session: Pick<AgentSession, 'open'> | undefined, target: string, timeoutMs: number): Promise<string> {
   if (!session) return Promise.resolve('the agent is not connected');
   const stream = session.open(encodeOpen({ kind: 'probe', target, timeoutMs }));
   if (!stream) return Promise.resolve('the agent takes no more connections');

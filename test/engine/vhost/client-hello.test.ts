@@ -52,6 +52,25 @@ test.each([['HTTP', 'GET / HTTP/1.1\r\n'], ['SSH', 'SSH-2.0-x'], ['an alert', '\
   },
 );
 
+test('a server name of another type, an odd or a cut one is refused; a final dot is dropped', async () => {
+  const name = 'www.example.com';
+  const bytes = await hello({ servername: name });
+  const at = bytes.indexOf(name);
+  /** The hello with other bytes at a place, counted from the first letter of the name. */
+  const changed = (from: number, ...values: readonly number[]): Buffer => {
+    const copy = Buffer.from(bytes);
+    copy.set(values, at + from);
+    return copy;
+  };
+  expect(bytes.subarray(at - 5, at)).toEqual(Buffer.from([0, name.length + 3, 0, 0, name.length]));
+  expect(readClientHello(changed(name.length - 1, 0x2e))).toEqual({ kind: 'hello', serverName: 'www.example.co' });
+  expect(readClientHello(changed(-3, 1))).toEqual({ kind: 'invalid' }); // the type
+  expect(readClientHello(changed(-1, name.length + 1))).toEqual({ kind: 'invalid' }); // longer than the list of names
+  expect(readClientHello(changed(-5, 1, name.length + 3))).toEqual({ kind: 'invalid' }); // a list longer than the extension
+  expect(readClientHello(changed(0, 0x2f))).toEqual({ kind: 'invalid' });
+  expect(readClientHello(changed(0, 0x2e))).toEqual({ kind: 'invalid' });
+});
+
 test('any bytes, and any damage of a real hello, are answered without an error', async () => {
   const bytes = await hello({ servername: 'www.example.com' });
   const damaged = fc.tuple(fc.nat(bytes.length - 1), fc.nat(255)).map(([at, value]) => {

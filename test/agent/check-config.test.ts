@@ -1,0 +1,66 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from '@jest/globals';
+import { checkConfig } from '../../src/agent/program.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const file = path.join(temporaryDirectory(), 'agent.toml');
+const given = { server: undefined, tls: undefined, vkey: undefined, allowFiles: [] };
+
+test('what a configuration file would do is listed, without secrets', async () => {
+  writeFileSync(
+    file,
+    `
+    server = "[::1]:8024"
+    vkey = "hush"
+    [tunnels.fixed]
+    type = "tcp"
+    port = 2222
+    server_ip = "192.0.2.1"
+    targets = ["10.0.0.1:22", "10.0.0.2:22"]
+    [tunnels.free]
+    type = "udp"
+    targets = ["53"]
+    [tunnels.hidden]
+    type = "secret"
+    password = "hush"
+    targets = ["5432"]
+    [tunnels.near]
+    type = "p2p"
+    password = "hush-too"
+    targets = ["80"]
+    [visitors.db]
+    type = "secret"
+    password = "hush"
+    listen = 5432
+  `,
+  );
+  const { ok, text } = await checkConfig(file, given, false);
+  expect(text).not.toContain('hush');
+  expect({ ok, lines: text.split('\n') }).toEqual({
+    ok: true,
+    lines: [
+      `${file} is right. It would`,
+      '  connect to [::1]:8024 as an agent',
+      '  declare tunnel fixed: tcp on 192.0.2.1 port 2222 to 10.0.0.1:22, 10.0.0.2:22',
+      '  declare tunnel free: udp on a free port to 53',
+      '  declare tunnel hidden: secret to 5432',
+      '  declare tunnel near: p2p to 80',
+      '  open 127.0.0.1:5432 for visitor db, to a secret tunnel by way of [::1]:8024',
+      '',
+    ],
+  });
+  expect(JSON.parse((await checkConfig(file, given, true)).text)).toEqual({
+    file,
+    ok: true,
+    steps: text.split('\n').slice(1, -1).map((line) => line.trim()),
+  });
+});
+
+test('problems are listed with their lines instead', async () => {
+  writeFileSync(file, 'server = "a:1"\nvkey = "k"\n[tunnels.x]\ntype = "tcp"\nport = 99999\ntargets = ["1"]\n');
+  const { ok, text } = await checkConfig(file, given, false);
+  expect(ok).toBe(false);
+  expect(text).toMatch(/^.*agent\.toml:5: .*\n$/);
+  expect(JSON.parse((await checkConfig(file, given, true)).text)).toEqual({ file, ok: false, problems: [text.trim()] });
+});
