@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { HandshakePlaces } from '../../src/engine/bridge/handshake-places.ts';
 import { HandshakeQueue } from '../../src/engine/limits/handshake-queue.ts';
 
@@ -89,4 +89,17 @@ test('expensive work runs alone in its iteration', async () => {
     most.push(done - before);
   }
   expect(Math.max(...most)).toBeLessThanOrEqual(2);
+});
+
+test('a queue that is empty does nothing', async () => {
+  jest.useFakeTimers();
+  try {
+    const begun = new HandshakeQueue().next('session', 'a');
+    expect(jest.getTimerCount()).toBeGreaterThan(0);
+    jest.advanceTimersByTime(100);
+    expect(jest.getTimerCount()).toBe(0);
+    await begun;
+  } finally {
+    jest.useRealTimers();
+  }
 });

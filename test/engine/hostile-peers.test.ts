@@ -1,7 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { expect, jest, test } from '@jest/globals';
 import pino from 'pino';
+import { z } from 'zod';
 import { AgentSession } from '../../src/engine/bridge/agent-session.ts';
 import { Frame } from '../../src/wire/frames.ts';
+import { newSessionId, proveHandshake } from '../../src/wire/handshake.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
 import type { OverviewRow } from '../../src/wire/overview.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 import { eventually } from '../support/eventually.ts';
@@ -197,4 +201,15 @@ test('a visitor that sends control messages that nobody knows stays connected', 
   visitor.control({ type: 'path', path: 'direct' });
   expect(await eventually(() => server.engine.tunnelState(id)?.visitors[0]?.path, (path) => path === 'direct')).toBe('direct');
   visitor.socket.end();
+});
+
+test('a data connection with the id of a session and another key, or of no session, is refused like any stranger', async () => {
+  const server = await startEngine();
+  const { welcome } = await RawPeer.connect(server);
+  const { sessionId } = z.object({ sessionId: z.string() }).parse(welcome);
+  for (const keyId of [sessionId, newSessionId()]) {
+    const socket = await netBackend.connect({ host: server.bridge.host, port: server.bridge.port, timeoutMs: 2000 });
+    const refused = proveHandshake(socket, { timeoutMs: 5000, role: 'data', keyId, key: randomBytes(32), connection: 1, info: {} });
+    await expect(refused).rejects.toMatchObject({ refusal: { code: 'unknown-key' } });
+  }
 });

@@ -69,3 +69,17 @@ test('in a full table, a session of the address with most sessions is evicted, d
   expect(ended).toEqual([11, 12, 13, 21]);
   sessions.closeAll();
 });
+
+test('without sessions, no timer is left', () => {
+  jest.useFakeTimers();
+  try {
+    const sessions = new UdpSessions(60_000, { total: 8, perAddress: 8, fair: 8 });
+    for (const port of [1, 2]) add(sessions, port, []);
+    jest.advanceTimersByTime(0); // what the sessions send at first
+    expect(jest.getTimerCount()).toBe(1);
+    sessions.closeAll();
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
+});

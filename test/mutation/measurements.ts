@@ -53,6 +53,11 @@ export class Measurements {
     return measuring;
   }
 
+  /** Whether a suite was measured. */
+  has(suite: string): boolean {
+    return this.#known.has(suite);
+  }
+
   /** A suite has failed without a mutant. */
   distrust(suite: string): void {
     const measured = this.#known.get(suite);

@@ -32,7 +32,7 @@ export interface Means {
 /**
  * Tries a mutant with the suites that reach it, until one fails:
  *
- * 1. those that run its code in their own process, in a process that has loaded the program before;
+ * 1. those that run its code in their own process, in a process that has loaded the program before: the closest, then those that were measured for other mutants;
  * 2. if none did so with the mutant, the closest ones in a new process: some code is only run when the program is loaded;
  * 3. if none runs its code at all, the closest ones that start the compiled program.
  *
@@ -41,12 +41,15 @@ export interface Means {
  */
 export async function tryOut(number: number, { file }: Mutant, { graph, measurements, suites, mostMs }: Means): Promise<Trial> {
   const importing = graph.suitesFor(file);
-  const near = importing.filter((suite) => !graph.startsProgram(suite)).slice(0, MOST_SUITES);
+  const own = importing.filter((suite) => !graph.startsProgram(suite));
+  const near = own.slice(0, MOST_SUITES);
   let left = mostMs;
   /** Whether a suite runs its code, and whether one did so while it was on. */
   let [covered, effective] = [false, false];
-  for (let from = 0; from < near.length && left > 0; from += AT_ONCE) {
-    for (const suite of await cheapestOf(near.slice(from, from + AT_ONCE), (measured) => measurements.reaches(measured, number))) {
+  const groups = Array.from({ length: Math.ceil(near.length / AT_ONCE) }, (_, index) => near.slice(index * AT_ONCE, (index + 1) * AT_ONCE));
+  for (const some of [...groups, own.slice(MOST_SUITES).filter((suite) => measurements.has(suite))]) {
+    if (left <= 0) break;
+    for (const suite of await cheapestOf(some, (measured) => measurements.reaches(measured, number))) {
       covered = true;
       const trial = await run(suite);
       if (trial) return trial;

@@ -2,7 +2,9 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { loadSettings, readSettings, type SettingsInput } from '../../src/settings/load.ts';
+import { secretsFile } from '../../src/settings/secrets.ts';
 import { SettingsError } from '../../src/settings/settings-error.ts';
+import { fileSource } from '../../src/settings/sources.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const directory = temporaryDirectory();
@@ -222,4 +224,17 @@ describe('keys that protect nothing (contract D30)', () => {
     expect(load({}).notices).toEqual([]);
     expect(load({}).settings).toMatchObject({ authKey: 'k', authCryptKey: '0123456789abcdef' });
   });
+});
+
+test('a stored secret is named as the origin only where no source gives another', () => {
+  const flags = { '--data-dir': path.join(directory, 'with secrets') };
+  loadSettings({ flags, configFile: file('') });
+  const { settings, origins } = readSettings({ flags, configFile: file(''), environment: { ADIT_AUTH_KEY: 'mine' } });
+  expect(settings.authKey).toBe('mine');
+  expect(origins.get('authKey')).toBe('ADIT_AUTH_KEY (environment)');
+  expect(origins.get('authCryptKey')).toBe(secretsFile(path.join(directory, 'with secrets')));
+});
+
+test('without a file that is named, there need be none', () => {
+  expect(fileSource(undefined)).toMatchObject({ label: path.resolve('adit.toml') });
 });

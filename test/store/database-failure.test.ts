@@ -2,9 +2,11 @@ import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import { databaseFailure, failureNote } from '../../src/store/database-failure.ts';
 import { openDatabase } from '../../src/store/sqlite/binding.ts';
+import { adapterError, failureOf } from '../../src/store/sqlite/failure.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const directory = temporaryDirectory();
+let databases = 0;
 
 function thrownBy(work: () => unknown): unknown {
   try {
@@ -69,4 +71,18 @@ test.each(
   ] as const,
 )('%s', (_, error, code) => {
   expect(databaseFailure(error)).toBe(code);
+});
+
+test.each([
+  ['SELECT absent FROM t', { kind: 'ColumnNotFound', column: 'absent' }],
+  ['INSERT INTO t (absent) VALUES (1)', { kind: 'ColumnNotFound', column: 'absent' }],
+  ['SELECT 1 FROM absent', { kind: 'TableDoesNotExist', table: 'absent' }],
+  ['INSERT INTO t VALUES (1, 1)', { kind: 'UniqueConstraintViolation', table: 't', constraint: { fields: ['x'] } }],
+  ['INSERT INTO t VALUES (NULL, 1)', { kind: 'NullConstraintViolation', constraint: { fields: ['x'] } }],
+  ['INSERT INTO t VALUES (2, 9)', { kind: 'ForeignKeyConstraintViolation' }],
+])('Prisma learns what is wrong with %s', (statement, error) => {
+  const { opened } = database(`adapter-${++databases}.db`, 'CREATE TABLE t (x INT NOT NULL UNIQUE, y INT REFERENCES t (x)); INSERT INTO t VALUES (1, 1)');
+  opened.exec('PRAGMA foreign_keys = ON');
+  expect(adapterError(failureOf(thrownBy(() => opened.prepare(statement).run())))).toMatchObject(error);
+  opened.close();
 });

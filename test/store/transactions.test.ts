@@ -81,6 +81,20 @@ eachDialect('a transaction', (databases) => {
     expect(statements.filter((text) => text === 'COMMIT')).toHaveLength(1);
   });
 
+  test('of changes is shared with no maintenance where there is a log of changes, since that holds no lock', async () => {
+    const store = await databases.openEmpty();
+    const events = new EventEmitter();
+    const free = once(events, 'free');
+    const add = (vkey: string, options = {}) => store.transaction((tx) => tx.client.create({ data: { vkey } }), options);
+    const first = store.transaction(() => free);
+    const rest = ['maintenance', 'change', 'other change', 'last'].map((vkey) => add(vkey, vkey.endsWith('change') ? { changes: () => [] } : {}));
+    const statements = await statementsOf(store, async () => {
+      events.emit('free');
+      await Promise.all([first, ...rest]);
+    });
+    expect(statements.filter((text) => text === 'COMMIT')).toHaveLength(store.dialect === 'postgresql' ? 3 : 1);
+  });
+
   test('that loses its database fails all writes that share it, and none of them hangs', async () => {
     const store = await databases.openEmpty();
     const events = new EventEmitter();

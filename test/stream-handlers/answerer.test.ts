@@ -55,3 +55,18 @@ test('a tunnel whose targets are silent leaves room for the others', async () =>
   expect(dialed.filter((port) => port === 2).length).toBe(1);
   expect(dialed.length).toBe(2049);
 });
+
+test.each([
+  ['of an unknown kind', Buffer.from('{"kind":"x"}'), 'the server sent a request that this version does not know'],
+  ['for what it does not have', encodeOpen({ kind: 'file', by: 'tunnel 1', path: '/x', stripPrefix: '' }), 'files are served by agents only'],
+  ['for no target', encodeOpen({ kind: 'tcp', by: 'tunnel 1', targets: ['nonsense'] }), expect.stringMatching(/^no target responds: /)],
+])('a request %s is refused with the reason in the log, which tells it once in a while', async (_what, payload, reason) => {
+  const { logger, entries } = new LogRecorder();
+  const answerer = new Answerer({ sockets: netBackend, datagrams: new DatagramBudget(), hold: () => () => undefined }, logger);
+  let resets = 0;
+  const stream = { over: false, join: () => undefined, reset: () => void resets++ };
+  answerer.answer(stream, payload);
+  answerer.answer(stream, payload);
+  await eventually(() => resets, (count) => count === 2);
+  expect(entries.filter(({ level }) => level === 40).map(({ msg }) => msg)).toEqual([reason]);
+});
