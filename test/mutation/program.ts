@@ -41,6 +41,8 @@ export async function copyWithMutants(root: string, directory: string, files: re
   }
   mkdirSync(path.join(directory, '.cache'), { recursive: true });
   await build({ ...bundling(path.join(directory, 'dist')) as BuildOptions, absWorkingDir: directory });
+  // The server does not start without them. They have no mutants.
+  for (const name of ['panel', 'agent']) cpSync(path.join(root, 'dist', name), path.join(directory, 'dist', name), { recursive: true });
 }
 
 /** The switch's name in the copied program, which no file uses otherwise. */
