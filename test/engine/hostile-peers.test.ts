@@ -4,7 +4,7 @@ import pino from 'pino';
 import { z } from 'zod';
 import { AgentSession } from '../../src/engine/bridge/agent-session.ts';
 import { Frame } from '../../src/wire/frames.ts';
-import { newSessionId, proveHandshake } from '../../src/wire/handshake.ts';
+import { keyIdOf, newSessionId, proveHandshake } from '../../src/wire/handshake.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import type { OverviewRow } from '../../src/wire/overview.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
@@ -213,3 +213,14 @@ test('a data connection with the id of a session and another key, or of no sessi
     await expect(refused).rejects.toMatchObject({ refusal: { code: 'unknown-key' } });
   }
 });
+
+test.each([['mux', CLIENT.vkey], ['visit', 'a secret of many words']] as const)(
+  'who knows the id of a key, but not the key, is refused as %s',
+  async (role, key) => {
+    const server = await startEngine();
+    await openTunnel(server, { mode: 'secret', password: 'a secret of many words', targets: ['127.0.0.1:9'] });
+    const socket = await netBackend.connect({ host: server.bridge.host, port: server.bridge.port, timeoutMs: 2000 });
+    const refused = proveHandshake(socket, { timeoutMs: 5000, role, keyId: keyIdOf(key), key: 'another', connection: 0, info: { type: 'secret' } });
+    await expect(refused).rejects.toMatchObject({ refusal: { code: 'unknown-key' } });
+  },
+);
