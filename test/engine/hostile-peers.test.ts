@@ -203,7 +203,7 @@ test('a visitor that sends control messages that nobody knows stays connected', 
   visitor.socket.end();
 });
 
-test('a data connection with the id of a session and another key, or of no session, is refused like any stranger', async () => {
+test('a data connection with the id of a session and another key, or of no session, is refused as an unknown key', async () => {
   const server = await startEngine();
   const { welcome } = await RawPeer.connect(server);
   const { sessionId } = z.object({ sessionId: z.string() }).parse(welcome);

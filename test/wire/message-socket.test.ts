@@ -41,7 +41,7 @@ test('an answer may come before the message is sent; an empty message is only an
   expect(seen).toEqual(['received ', 'end', 'closed']);
 });
 
-test('a stream that is cut off is told once, and sends nothing more', async () => {
+test('a stream that is cut off is reported once, and sends nothing more', async () => {
   const { socket, seen } = open('question');
   socket.write(Buffer.from('half'));
   socket.destroy();
