@@ -129,6 +129,9 @@ const elsewhere: ReadonlyMap<string, string> = new Map([
   ['PLATFORM_DOMAIN_INVALID', 'schema/global'],
   ['PLATFORM_DOMAIN_IN_USE', 'schema/global'],
   ['DIAGNOSIS_REQUEST_INVALID', 'schema/diagnosis'],
+  ['CONFLICT', 'schema/versions'],
+  ['ACME_NOT_FAILED', 'schema/certificate-check'],
+  ['ACME_RETRY_LATER', 'schema/certificate-check'],
 ]);
 /** A source has a client: both are read in one transaction. */
 const races: ReadonlySet<string> = new Set(['/index/copy NOT_FOUND client']);
