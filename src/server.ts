@@ -1,21 +1,15 @@
-import type http from 'node:http';
 import https from 'node:https';
 import process from 'node:process';
+import { API_SHARES, createApi } from './api-server.ts';
 import type { BridgeAddress } from './engine/bridge/bridge.ts';
 import { AcmeFiles } from './engine/acme/files.ts';
 import { Engine } from './engine/engine.ts';
 import { LocalFace } from './engine/local-face.ts';
 import { NodesFace } from './engine/nodes/nodes-face.ts';
-import { createApp } from './http/app.ts';
-import { createCallers } from './http/callers.ts';
-import { agentFiles } from './http/agent-files.ts';
+import { engineSettings } from './engine-settings.ts';
 import { CertificateFiles } from './http/certificate-files.ts';
 import { addressOf, close, drain, listen } from './http/listening.ts';
-import { createHttpServer, holdToShares } from './http/server.ts';
-import { metricsRoute } from './http/metrics.ts';
-import { createGraphql } from './http/graphql.ts';
-import { createLegacyRouter } from './legacy/router.ts';
-import { createLogs, type Logs } from './log.ts';
+import { createLogs } from './log.ts';
 import { openPorts } from './open-ports.ts';
 import { openRedirect } from './open-redirect.ts';
 import { joinServers, otherServers } from './other-servers.ts';
@@ -24,15 +18,11 @@ import { readyMessage } from './ready-message.ts';
 import { regularly } from './regularly.ts';
 import { reloadOnHangup } from './reload.ts';
 import { Attempts } from './rules/attempts.ts';
-import type { ShareLimits } from './rules/connection-shares.ts';
-import { createContext } from './schema/context.ts';
-import { AditError } from './schema/errors.ts';
 import { AgentDeclarations } from './schema/writes/agent-records.ts';
 import { wantedState } from './schema/writes/engine-changes.ts';
 import { sweepExpiries } from './schema/writes/expiry-sweep.ts';
-import { schema } from './schema/schema.ts';
 import type { HostPorts } from './rules/public-address.ts';
-import { createServices, type Services } from './schema/services.ts';
+import { createServices } from './schema/services.ts';
 import { notifyServiceManager } from './service-manager.ts';
 import { nameFormerTokens } from './schema/access/tokens.ts';
 import { acmeOptions } from './settings/acme.ts';
@@ -40,10 +30,9 @@ import { ticketSecret, TICKETS_FILE } from './settings/ticket-secret.ts';
 import { ownNodeName } from './settings/node-name.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
 import { versionKeyOf } from './settings/tls-identity.ts';
-import { httpTls, type HttpTls } from './settings/http-tls.ts';
+import { httpTls } from './settings/http-tls.ts';
 import type { LoadedSettings } from './settings/load.ts';
 import type { Settings } from './settings/settings.ts';
-import { databaseFailure } from './store/database-failure.ts';
 import { lockDataDir } from './store/data-lock.ts';
 import { StateSaver } from './store/state-saver.ts';
 import { firstStartFiles, SharedFiles } from './shared-files.ts';
@@ -54,8 +43,6 @@ import { chooseSockets } from './wire/choose-sockets.ts';
 import { SelfTests } from './wire/self-tests.ts';
 import { holdYoungGeneration, releaseYoungGeneration } from './young-generation.ts';
 
-/** Maximum connections to the API. */
-const API_SHARES: ShareLimits = { total: 4096, perAddress: 512 };
 /** Interval for deleting old history, in ms. */
 const PRUNE_MS = 3_600_000;
 /** Interval for checking whether the secret of session tickets must be replaced, in ms. */
@@ -101,20 +88,8 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     const attempts = new Attempts();
     const acme = acmeOptions(settings);
     const engine = new Engine({
-      bridgeHost: settings.bridgeHost,
-      bridgePort: settings.bridgePort,
+      ...engineSettings(settings),
       bridgeTls: { port: settings.bridgeTlsPort, identity },
-      p2pPort: settings.p2pPort,
-      tunnelHost: settings.tunnelHost,
-      allowPorts: settings.allowPorts,
-      allowLocalProxy: settings.allowLocalProxy,
-      udpIdleMs: settings.udpIdleSeconds * 1000,
-      halfClosedMs: settings.halfClosedSeconds * 1000,
-      proxyTiming: { dialMs: settings.dialTimeoutSeconds * 1000 },
-      vhostTiming: { headMs: settings.vhostHeadSeconds * 1000, idleMs: settings.vhostIdleSeconds * 1000, responseMs: settings.vhostResponseSeconds * 1000 },
-      vhostHead: { bytes: settings.vhostMaxHeadBytes, fields: settings.vhostMaxHeaders },
-      trustedProxies: settings.trustedProxies,
-      publicUrl: settings.publicUrl,
       acme,
       sockets,
       attempts,
@@ -204,7 +179,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     opened.push(() => declarations.stop());
     const sweep = regularly(SWEEP_MS, once(() => sweepExpiries(services)), log, 'expiries could not be published; tried again in a minute');
     opened.push(() => sweep.stop());
-    const created = createHttp(settings, services, face, logs, stopping.signal, name, tls);
+    const created = createApi(settings, services, face, logs, stopping.signal, name, tls);
     const certificate = tls?.files && created instanceof https.Server ? new CertificateFiles(tls.files, created, log) : undefined;
     const renewing = certificate && regularly(CERTIFICATE_MS, () => certificate.look(), log, 'the certificate of the API could not be checked');
     opened.push(async () => renewing?.stop());
@@ -257,58 +232,6 @@ function endAtOnce(error: Error): never {
 function listening(bridge: BridgeAddress | undefined): BridgeAddress {
   if (!bridge) throw new Error('the bridge does not listen yet');
   return bridge;
-}
-
-function createHttp(
-  settings: Settings,
-  services: Services,
-  engine: LocalFace,
-  logs: Logs,
-  stopping: AbortSignal,
-  node: string,
-  tls: HttpTls | undefined,
-): http.Server | https.Server {
-  const { store, live } = services;
-  stopping.addEventListener('abort', () => live.close());
-  const callers = createCallers({ services, settings });
-  let requests = 0;
-  const app = createApp({
-    settings,
-    graphql: createGraphql({ services, settings, callers }),
-    legacy: createLegacyRouter({
-      schema,
-      settings,
-      callers,
-      log: logs('legacy'),
-      nextSlice: (address) => services.timeSlices.next(address),
-      contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`),
-    }),
-    metrics: metricsRoute({ numbers: () => numbersOf(engine, services) }, callers, { version, node }),
-    health: {
-      database: () =>
-        store.ping().catch((error: unknown) => {
-          const failure = databaseFailure(error);
-          throw failure === undefined ? error : new AditError(failure);
-        }),
-      server: () => {
-        if (stopping.aborted) throw new Error('the server is stopping');
-      },
-    },
-    agents: agentFiles(services, settings),
-    overTls: tls !== undefined,
-    version,
-    log: logs('http'),
-  });
-  const server = createHttpServer(app, tls?.identity);
-  holdToShares(server, API_SHARES, settings.trustedProxies);
-  return server;
-}
-
-/** The figures of the engine and of the changes that it follows. */
-async function numbersOf(engine: LocalFace, { store, unapplied }: Services) {
-  const { counts, ...numbers } = await engine.numbers();
-  const { seq, lagMs } = store.follower.figures;
-  return { ...numbers, counts: { ...counts, unappliedChanges: unapplied.size, changeLogPosition: seq, changeLogLagSeconds: lagMs / 1000 } };
 }
 
 function retentionOf({ auditDays, trafficMinuteDays, trafficHourDays, trafficDayDays }: Settings): Retention {

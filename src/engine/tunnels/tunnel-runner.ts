@@ -1,3 +1,4 @@
+// Longer than 300 lines: it is the whole life of a tunnel's listener, whose states depend on each other.
 import { keyedModes, type Transport, transportOf } from '../../rules/tunnel-mode.ts';
 import type { HealthMessage } from '../../wire/health.ts';
 import type { ByteSocket } from '../../wire/socket.ts';

@@ -1,0 +1,76 @@
+import type http from 'node:http';
+import type https from 'node:https';
+import type { LocalFace } from './engine/local-face.ts';
+import { agentFiles } from './http/agent-files.ts';
+import { createApp } from './http/app.ts';
+import { createCallers } from './http/callers.ts';
+import { createGraphql } from './http/graphql.ts';
+import { metricsRoute } from './http/metrics.ts';
+import { createHttpServer, holdToShares } from './http/server.ts';
+import { createLegacyRouter } from './legacy/router.ts';
+import type { Logs } from './log.ts';
+import type { ShareLimits } from './rules/connection-shares.ts';
+import { createContext } from './schema/context.ts';
+import { AditError } from './schema/errors.ts';
+import { schema } from './schema/schema.ts';
+import type { Services } from './schema/services.ts';
+import type { HttpTls } from './settings/http-tls.ts';
+import type { Settings } from './settings/settings.ts';
+import { databaseFailure } from './store/database-failure.ts';
+import { version } from './version.ts';
+
+/** Maximum connections to the API. */
+export const API_SHARES: ShareLimits = { total: 4096, perAddress: 512 };
+
+/** The server of the API, with the panel: not listening yet. @param stopping aborted when it drains @param node this server's name */
+export function createApi(
+  settings: Settings,
+  services: Services,
+  engine: LocalFace,
+  logs: Logs,
+  stopping: AbortSignal,
+  node: string,
+  tls: HttpTls | undefined,
+): http.Server | https.Server {
+  const { store, live } = services;
+  stopping.addEventListener('abort', () => live.close());
+  const callers = createCallers({ services, settings });
+  let requests = 0;
+  const app = createApp({
+    settings,
+    graphql: createGraphql({ services, settings, callers }),
+    legacy: createLegacyRouter({
+      schema,
+      settings,
+      callers,
+      log: logs('legacy'),
+      nextSlice: (address) => services.timeSlices.next(address),
+      contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`),
+    }),
+    metrics: metricsRoute({ numbers: () => numbersOf(engine, services) }, callers, { version, node }),
+    health: {
+      database: () =>
+        store.ping().catch((error: unknown) => {
+          const failure = databaseFailure(error);
+          throw failure === undefined ? error : new AditError(failure);
+        }),
+      server: () => {
+        if (stopping.aborted) throw new Error('the server is stopping');
+      },
+    },
+    agents: agentFiles(services, settings),
+    overTls: tls !== undefined,
+    version,
+    log: logs('http'),
+  });
+  const server = createHttpServer(app, tls?.identity);
+  holdToShares(server, API_SHARES, settings.trustedProxies);
+  return server;
+}
+
+/** The figures of the engine and of the changes that it follows. */
+async function numbersOf(engine: LocalFace, { store, unapplied }: Services) {
+  const { counts, ...numbers } = await engine.numbers();
+  const { seq, lagMs } = store.follower.figures;
+  return { ...numbers, counts: { ...counts, unappliedChanges: unapplied.size, changeLogPosition: seq, changeLogLagSeconds: lagMs / 1000 } };
+}
