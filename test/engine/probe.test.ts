@@ -56,7 +56,7 @@ test('an agent that does not answer in time is named as the cause, and its strea
   });
   // 1 ms after the time for the way to the agent, which is added
   expect(await probeThrough({ open: (payload) => server.open(payload) }, '192.0.2.1:80', -1999)).toBe('the agent did not answer in time');
-  expect(reset).toBeDefined();
+  await eventually(() => reset, (stream) => stream !== undefined);
   await eventually(() => agent.streamCount, (count) => count === 0);
   server.close('');
   agent.close('');
