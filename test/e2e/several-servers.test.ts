@@ -10,7 +10,7 @@ import { call, getTunnel, openTunnel, startAgent, startServer, startVisitorProce
 import { describeWith } from '../support/programs.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
 import { everywhere, graphql, invitationOf, joinServers, settingsOf, startServers, type TogetherServer } from '../support/several-servers.ts';
-import { closed, readAll, roundTrip, startEcho, visit } from '../support/target.ts';
+import { readAll, roundTrip, startEcho, visit, visitUntilClosed } from '../support/target.ts';
 import { udpEcho, udpPeer } from '../support/udp.ts';
 
 afterEach(endChildren);
@@ -97,7 +97,7 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
     await eventuallyAsync(() => stateOf(two, clientId), ({ connections }) => connections === 0);
     const [first, second] = [await visit(tunnel.port, one.tunnelHost), await visit(tunnel.port, two.tunnelHost)];
     await Promise.all([roundTrip(first, 'a'), roundTrip(second, 'b')]);
-    for (const { tunnelHost } of servers) await closed(await visit(tunnel.port, tunnelHost));
+    for (const { tunnelHost } of servers) await visitUntilClosed(tunnel.port, tunnelHost);
     expect(await stateOf(two, clientId)).toMatchObject({ connections: 2 });
     target.close();
   }, 120_000);

@@ -94,8 +94,8 @@ export async function readAll(socket: net.Socket): Promise<Buffer> {
 }
 
 /** Connects to a port of this machine and waits until the connection is closed, cleanly or not. */
-export async function visitUntilClosed(port: number): Promise<void> {
-  const socket = net.connect({ port, host: '127.0.0.1' });
+export async function visitUntilClosed(port: number, host = '127.0.0.1'): Promise<void> {
+  const socket = net.connect({ port, host });
   remember(socket);
   await closed(socket);
 }
