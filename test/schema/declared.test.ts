@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
-import type { AgentRecords } from '../../src/engine/face.ts';
+import type { AgentRecords, ClientState } from '../../src/engine/face.ts';
 import { AgentDeclarations } from '../../src/schema/writes/agent-records.ts';
+import { deleteLeftRecords } from '../../src/schema/writes/left-records.ts';
 import { eachDialect } from '../support/database.ts';
 import { MAX_DECLARED, type DeclaredHost, type DeclaredTunnel } from '../../src/wire/declared.ts';
 import { declaredHostOf, declaredTunnelOf } from '../support/declared-entries.ts';
@@ -10,6 +11,19 @@ const tunnel = (records: AgentRecords, name: string, more: Partial<DeclaredTunne
   records.declare({ kind: 'tunnel', name, tunnel: declaredTunnelOf(more) });
 const host = (records: AgentRecords, name: string, more: Partial<DeclaredHost> = {}) => records.declare({ kind: 'host', name, host: declaredHostOf(more) });
 const newClient = (api: TestSchema, input: object = {}) => api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
+
+const online: ClientState = {
+  connected: true,
+  address: '192.0.2.1',
+  localAddress: '',
+  version: '1',
+  connections: 0,
+  refusals: {},
+  rate: 0,
+  inletBytes: 0,
+  exportBytes: 0,
+  lastOnlineAt: 0,
+};
 
 async function counts({ services: { store } }: TestSchema) {
   const [client] = await store.db.client.findMany({ orderBy: { id: 'asc' } });
@@ -118,5 +132,27 @@ eachDialect('what agents bring along', (databases) => {
     await declarations.stop();
     await api.services.store.forgetDeclared();
     expect(await counts(api)).toEqual({ tunnels: 0, hosts: 0, slots: 0, ofHosts: 0 });
+  });
+
+  test('is deleted after its server has ended, but not if its agent is connected to another one, which its row may not say yet', async () => {
+    const api = await openTestSchema(databases);
+    const [gone, moved] = [await newClient(api), await newClient(api)];
+    const declarations = new AgentDeclarations(api.services);
+    for (const clientId of [gone, moved]) {
+      const records = declarations.open(clientId, '');
+      await tunnel(records, 'a');
+      await host(records, 'a', { host: `${clientId}.example` });
+    }
+    await api.services.store.db.client.updateMany({ data: { node: 'ended' } });
+    api.engine.clients.set(moved, online);
+    await deleteLeftRecords(api.services, ['ended', 'other']);
+    expect(await api.services.store.db.tunnel.count()).toBe(2);
+    await deleteLeftRecords(api.services, ['other']);
+    const { db } = api.services.store;
+    const left = { tunnels: await db.tunnel.findMany(), hosts: await db.host.findMany() };
+    expect([...left.tunnels, ...left.hosts].map(({ clientId }) => clientId)).toEqual([moved, moved]);
+    expect([...api.engine.wantedTunnels.values(), ...api.engine.wantedHosts.values()].map(({ clientId }) => clientId)).toEqual([moved, moved]);
+    const { rows: [entry] } = await api.services.store.auditPage({ offset: 0, limit: 1 });
+    expect(entry).toMatchObject({ callerKind: 'server', action: 'delete', resource: 'host' });
   });
 });
