@@ -23,21 +23,19 @@ export class FailureLimit {
 
   /** ms until the source may try again; 0 = now. @param now ms since the epoch */
   wait(source: string, now: number): number {
-    const window = this.#windows.get(source);
-    if (window === undefined || window.ends <= now || window.failures < this.#rules.allowed) return 0;
-    return window.ends - now;
+    const window = this.#windowAt(source, now);
+    return window === undefined || window.failures < this.#rules.allowed ? 0 : window.ends - now;
   }
 
   /** The number of failures that count against a source. @param now ms since the epoch */
   failures(source: string, now: number): number {
-    const window = this.#windows.get(source);
-    return window === undefined || window.ends <= now ? 0 : window.failures;
+    return this.#windowAt(source, now)?.failures ?? 0;
   }
 
   /** Counts a failure of the source. @param now ms since the epoch */
   add(source: string, now: number): void {
-    const window = this.#windows.get(source);
-    if (window !== undefined && window.ends > now) {
+    const window = this.#windowAt(source, now);
+    if (window !== undefined) {
       window.failures++;
       return;
     }
@@ -70,9 +68,15 @@ export class FailureLimit {
 
   /** The sources that have to wait, each with the end of the wait in ms since the epoch. */
   waiting(now: number): { readonly source: string; readonly until: number }[] {
-    return [...this.#windows]
-      .filter(([, { failures, ends }]) => ends > now && failures >= this.#rules.allowed)
-      .map(([source, { ends }]) => ({ source, until: ends }));
+    return Array.from(this.#windows.keys(), (source) => ({ source, wait: this.wait(source, now) }))
+      .filter(({ wait }) => wait > 0)
+      .map(({ source, wait }) => ({ source, until: now + wait }));
+  }
+
+  /** The window of a source that counts at a time. One that ends later than a new one would is from before the clock was set back. */
+  #windowAt(source: string, now: number) {
+    const window = this.#windows.get(source);
+    return window !== undefined && window.ends > now && window.ends <= now + this.#rules.windowMs ? window : undefined;
   }
 
   /** Forgets a source, so that it can try again at once. */

@@ -64,7 +64,7 @@ export class Penalties {
   queue(address: string, now: number, tried: Tried): number {
     const entry = this.#entries.get(address);
     if (!entry) return 0;
-    if (now - entry.lastFailure > this.#rules.expiry) {
+    if (this.#isOver(entry, now)) {
       this.#entries.delete(address);
       return 0;
     }
@@ -77,6 +77,11 @@ export class Penalties {
     if (slot - now > this.#rules.longestDelay) return Number.POSITIVE_INFINITY;
     entry.nextSlot = slot + delay;
     return slot - now;
+  }
+
+  /** Its last failure was long ago, or lies in the future, since the clock was set back. */
+  #isOver({ lastFailure }: Entry, now: number): boolean {
+    return now - lastFailure > this.#rules.expiry || now < lastFailure;
   }
 
   #delay(failures: number): number {
@@ -100,7 +105,7 @@ export class Penalties {
         break;
       }
     }
-    if (now - entry.lastFailure > this.#rules.expiry) entry.failures = 0;
+    if (this.#isOver(entry, now)) Object.assign(entry, { failures: 0, nextSlot: 0 });
     entry.failures++;
     entry.lastFailure = now;
     this.#entries.delete(address);
@@ -118,9 +123,8 @@ export class Penalties {
   /** The addresses that have to wait, each with the end of the wait in ms since the epoch. */
   waiting(now: number): { readonly source: string; readonly until: number }[] {
     return [...this.#entries]
-      .map(([source, { failures, lastFailure }]) => ({ source, failures, until: lastFailure + this.#rules.expiry }))
-      .filter(({ failures, until }) => failures >= this.#rules.free && until >= now)
-      .map(({ source, until }) => ({ source, until }));
+      .filter(([, entry]) => entry.failures >= this.#rules.free && !this.#isOver(entry, now))
+      .map(([source, { lastFailure }]) => ({ source, until: lastFailure + this.#rules.expiry }));
   }
 
   /** Forgets an address at once. */

@@ -213,3 +213,10 @@ test('if too many visitors are allowed by password, the oldest are forgotten', (
   for (let n = 0; n < 1005; n++) allowed.add(`10.0.${n >> 8}.${n & 255}`, n);
   expect([allowed.has('10.0.0.4', 2000), allowed.has('10.0.0.5', 2000), allowed.has('10.0.3.236', 2000)]).toEqual([false, true, true]);
 });
+
+test('a visitor is not allowed for longer if the clock is set back', () => {
+  const allowed = new AllowedAddresses();
+  const day = 86_400_000;
+  allowed.add('192.0.2.1', day);
+  expect([allowed.has('192.0.2.1', day), allowed.has('192.0.2.1', day + 7_199_999), allowed.has('192.0.2.1', 0)]).toEqual([true, true, false]);
+});

@@ -24,6 +24,16 @@ test('a new window begins with the first failure after the old one', () => {
   expect(limit.wait('a', 1700)).toBe(800);
 });
 
+test('a clock that is set back by a day does not make a wait last for a day', () => {
+  const limit = new FailureLimit(rules);
+  const day = 86_400_000;
+  for (const at of [0, 1, 2]) limit.add('a', day + at);
+  expect([limit.wait('a', day + 10), limit.failures('a', day + 10), limit.waiting(day + 10)]).toEqual([990, 3, [{ source: 'a', until: day + 1000 }]]);
+  expect([limit.wait('a', 10), limit.failures('a', 10), limit.waiting(10)]).toEqual([0, 0, []]);
+  limit.add('a', 10);
+  expect([limit.failures('a', 20), limit.failures('a', 1010)]).toEqual([1, 0]);
+});
+
 test('only so many sources are remembered: the oldest window is forgotten', () => {
   const limit = new FailureLimit({ ...rules, allowed: 1 });
   for (const source of ['a', 'b', 'c']) limit.add(source, 0);

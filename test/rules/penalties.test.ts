@@ -32,6 +32,21 @@ test('an address is forgiven after its last failure has expired', () => {
   expect(penalties.size).toBe(0);
 });
 
+test('a clock that is set back by a day does not keep right keys out for a day', () => {
+  const day = 86_400_000;
+  const penaltiesOf = () => {
+    const penalties = new Penalties(RULES);
+    for (let i = 0; i < 5; i++) penalties.fail('a', day, `key ${i}`);
+    expect([penalties.queue('a', day, right), penalties.waiting(day)]).toEqual([800, [{ source: 'a', until: day + 60_000 }]]);
+    return penalties;
+  };
+  expect(penaltiesOf().waiting(0)).toEqual([]);
+  expect(penaltiesOf().queue('a', 0, right)).toBe(0);
+  const again = penaltiesOf();
+  for (const key of ['other', 'yet another']) again.fail('a', 0, key);
+  expect([again.queue('a', 0, right), again.waiting(0)]).toEqual([100, [{ source: 'a', until: 60_000 }]]);
+});
+
 test('the number of remembered addresses is limited: the one that failed longest ago is forgotten', () => {
   const penalties = failed(5, 'a');
   for (const address of ['b', 'c', 'd']) failed(5, address, penalties);

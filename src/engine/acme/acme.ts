@@ -70,6 +70,8 @@ export class Acme {
   /** When attempts were requested within the last hour, by name. Kept when a name is no longer wanted: a host can be stopped and started. */
   readonly #retries = new Map<string, readonly number[]>();
   #sweptAt = Number.NEGATIVE_INFINITY;
+  /** The time at the last check of the clock. */
+  #lookedAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #running = false;
 
@@ -162,6 +164,8 @@ export class Acme {
   look(): void {
     if (!this.#running) return;
     const now = this.#now();
+    if (now < this.#lookedAt) this.#clockSetBack(this.#lookedAt - now);
+    this.#lookedAt = now;
     this.#begun = this.#begun.filter((at) => at > now - HOUR_MS);
     // Names that never failed go first, so that many failing names of one client do not delay others.
     const due = Array.from(this.#wanted.values()).filter(({ nextAt, ordering }) => !ordering && nextAt !== undefined && nextAt <= now)
@@ -182,6 +186,16 @@ export class Acme {
       this.#inBackground(this.#files.sweep((name) => this.#wanted.has(name), now));
     }
     this.#lookLater(now);
+  }
+
+  /** Keeps delays and limits as long as they were: they must not last until the wrong time comes again. Renewals are due at a time, which stays. */
+  #clockSetBack(ms: number): void {
+    const earlier = (at: number): number => at - ms;
+    for (const wanted of this.#wanted.values()) if (wanted.failures > 0 && wanted.nextAt !== undefined) wanted.nextAt = earlier(wanted.nextAt);
+    for (const [name, times] of this.#retries) this.#retries.set(name, times.map(earlier));
+    this.#begun = this.#begun.map(earlier);
+    this.#pausedUntil = earlier(this.#pausedUntil);
+    this.#sweptAt = earlier(this.#sweptAt);
   }
 
   #lookLater(now: number): void {

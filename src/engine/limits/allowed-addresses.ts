@@ -19,6 +19,7 @@ export class AllowedAddresses {
   }
 
   has(address: string, now: number): boolean {
-    return (this.#addresses.get(address) ?? 0) > now;
+    const left = (this.#addresses.get(address) ?? 0) - now;
+    return left > 0 && left <= ALLOWED_MS; // more: the clock was set back
   }
 }

@@ -37,7 +37,7 @@ export class ProblemBoard {
     this.#pages.delete(key);
     const [oldest] = this.#pages.keys();
     if (this.#pages.size >= mostPages && oldest !== undefined) this.#pages.delete(oldest);
-    const page = new Kept(this.#read(scope, range), this.#parts.now() + pageMs);
+    const page = new Kept(this.#read(scope, range), this.#parts.now(), pageMs);
     this.#pages.set(key, page);
     return page.value;
   }
@@ -61,7 +61,7 @@ export class ProblemBoard {
   /** The troubles of the caller's tunnels and hosts. */
   async #ownTroubles(scope: Scope): Promise<Troubles> {
     const now = this.#parts.now();
-    if (!this.#troubles?.isFresh(now)) this.#troubles = new Kept(this.#parts.engine.troubles(), now + troublesMs);
+    if (!this.#troubles?.isFresh(now)) this.#troubles = new Kept(this.#parts.engine.troubles(), now, troublesMs);
     const all = await this.#troubles.value;
     if (scope.isAdministrator) return all;
     const isOwn = await this.#ownClients(scope, all);
@@ -87,20 +87,23 @@ export class ProblemBoard {
 /** A value that is read again after some time, or when reading it failed. */
 class Kept<T> {
   readonly value: Promise<T>;
-  readonly #until: number;
+  readonly #readAt: number;
+  readonly #ms: number;
   #failed = false;
 
-  /** @param until ms since the epoch */
-  constructor(value: Promise<T>, until: number) {
+  /** @param readAt ms since the epoch @param ms how long it is kept */
+  constructor(value: Promise<T>, readAt: number, ms: number) {
     this.value = value;
-    this.#until = until;
+    this.#readAt = readAt;
+    this.#ms = ms;
     value.catch(() => {
       this.#failed = true;
     });
   }
 
   isFresh(now: number): boolean {
-    return !this.#failed && now < this.#until;
+    // The clock may have been set back.
+    return !this.#failed && now >= this.#readAt && now < this.#readAt + this.#ms;
   }
 }
 

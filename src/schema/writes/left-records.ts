@@ -7,7 +7,10 @@ const atOnce = 100;
  * Deletes the records that agents declared in sessions with servers that have ended without deleting them, as changes by the program itself.
  * @param alive the names of the servers that are running
  */
-export async function deleteLeftRecords({ store: { db }, engine, writes }: Pick<Services, 'store' | 'engine' | 'writes'>, alive: readonly string[]): Promise<void> {
+export async function deleteLeftRecords(
+  { store: { db }, engine, writes }: Pick<Services, 'store' | 'engine' | 'writes'>,
+  alive: readonly string[],
+): Promise<void> {
   const where = { noStore: true, client: { node: { notIn: [...alive] } } };
   const select = { id: true, clientId: true } as const;
   const [tunnels, hosts] = [await db.tunnel.findMany({ where, select }), await db.host.findMany({ where, select })];
