@@ -10,6 +10,8 @@ import { version } from './version.ts';
 import { SelfTests } from './wire/self-tests.ts';
 import { releaseYoungGeneration } from './young-generation.ts';
 
+const SERVER_HELP = "the server's bridge, such as tunnel.example.com:8024; several servers of one installation are separated by commas";
+
 /** Adds the commands `agent` and `visit`. */
 export function addAgentCommands(program: Command): void {
   program.command('agent')
@@ -19,7 +21,7 @@ export function addAgentCommands(program: Command): void {
     .option('--check', 'check the configuration file, print what it would do, and exit')
     .option('--status', "show the state of this user's running agents, and exit")
     .option('--json', 'print changes of state, or the results of --check and --status, as JSON, one object per line')
-    .option('--server <HOST:PORT>', "the server's bridge, such as tunnel.example.com:8024")
+    .option('--server <HOST:PORT>', SERVER_HELP)
     .option('--tls', 'use TLS 1.3; requires the TLS port of the server')
     .option(
       '--tls-fingerprint <SHA256>',
@@ -43,7 +45,7 @@ export function addAgentCommands(program: Command): void {
       'Authenticates with the password of a secret or p2p tunnel, and opens a local port that leads to its targets. '
         + 'Reconnects until you stop it.',
     )
-    .requiredOption('--server <HOST:PORT>', "the server's bridge, such as tunnel.example.com:8024")
+    .requiredOption('--server <HOST:PORT>', SERVER_HELP)
     .requiredOption('--type <TYPE>', "the tunnel's type: secret or p2p")
     .option('--password <TEXT>', "the tunnel's password (prefer ADIT_VISIT_PASSWORD or --password-file: other users of this machine can see flags)")
     .option('--password-file <FILE>', 'a file that holds the password (or ADIT_VISIT_PASSWORD_FILE)')
@@ -95,14 +97,14 @@ export async function runAgentCommand(flags: AgentFlags): Promise<void> {
 export async function runVisitCommand(flags: VisitFlags): Promise<void> {
   const tests = beginSelfTests(flags.sockets);
   const { readVisitOptions } = await import('./settings/visit-options.ts');
-  const { server: address, tls, type, password, listen, sockets, halfClosedSeconds, ...logging } = readVisitOptions(flags, process.env);
+  const { servers, tls, type, password, listen, sockets, halfClosedSeconds, ...logging } = readVisitOptions(flags, process.env);
   const { createLogs } = await import('./log.ts');
   const log = createLogs(logging)('agent');
   const { runVisitor } = await import('./agent/visitor.ts');
   const { chooseSockets } = await import('./wire/choose-sockets.ts');
   const backend = await chooseSockets(sockets, tests, (problem) => log.warn(problem));
   releaseYoungGeneration();
-  await runVisitor({ server: address, tls, type, password, listen, sockets: backend, halfClosedMs: halfClosedSeconds * 1000, version, log });
+  await runVisitor({ servers, tls, type, password, listen, sockets: backend, halfClosedMs: halfClosedSeconds * 1000, version, log });
 }
 
 /** A child process tests the sockets while this one loads the rest of the program: a start takes half as long. */

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { BridgeAddress } from './engine/bridge/bridge.ts';
 import type { Engine } from './engine/engine.ts';
-import type { NodePeer } from './engine/nodes/node-link.ts';
+import type { NodePlace } from './engine/nodes/node-link.ts';
 import { reportNode } from './node-reports.ts';
 import type { Services } from './schema/services.ts';
 import { deleteLeftRecords } from './schema/writes/left-records.ts';
@@ -60,7 +60,7 @@ export async function joinServers({ services, engine, name, bridge, settings, lo
   const look = async (): Promise<void> => {
     if (!engine.nodes) return;
     const nodes = await store.nodes();
-    engine.nodes.use(peersOf(nodes));
+    engine.nodes.use(placesOf(nodes));
     const running = nodes.filter(({ alive }) => alive).map((node) => node.name);
     if (running.join() === cleared || !store.leads()) return;
     await store.forgetRunningState(running);
@@ -73,9 +73,10 @@ export async function joinServers({ services, engine, name, bridge, settings, lo
 }
 
 /** Where the servers that are running can be reached by others. */
-function peersOf(nodes: readonly NodeState[]): NodePeer[] {
+function placesOf(nodes: readonly NodeState[]): NodePlace[] {
   return nodes.flatMap(({ alive, name, address, linkPort }) => {
-    const host = address.slice(0, address.lastIndexOf(':'));
-    return alive && host !== '' && linkPort > 0 ? [{ name, host: host.replace(/^\[(.*)\]$/, '$1'), port: linkPort }] : [];
+    const at = address.lastIndexOf(':');
+    const host = address.slice(0, at).replace(/^\[(.*)\]$/, '$1');
+    return alive && host !== '' && linkPort > 0 ? [{ name, host, port: linkPort, bridgePort: Number(address.slice(at + 1)) }] : [];
   });
 }

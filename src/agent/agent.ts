@@ -1,5 +1,6 @@
 import os from 'node:os';
 import type { Logger } from 'pino';
+import type { HostPort } from '../rules/host-port.ts';
 import { netBackend } from '../wire/net-socket.ts';
 import type { SocketBackend, TlsTrust } from '../wire/socket.ts';
 import type { Declared } from '../wire/declared.ts';
@@ -13,9 +14,9 @@ import { ServedFiles } from './served-files.ts';
 
 /** How an agent is started. */
 export interface AgentOptions {
-  /** The bridge's address. */
-  readonly server: { readonly host: string; readonly port: number };
-  /** `server` is the bridge's TLS port. Absent = without TLS, unless the server demands TLS for the client. */
+  /** The bridges of the servers of one installation: the first is tried first. */
+  readonly servers: readonly HostPort[];
+  /** `servers` are the TLS ports of the bridges. Absent = without TLS, unless the server demands TLS for the client. */
   readonly tls?: TlsTrust | undefined;
   /** The client's verification key, used to authenticate. It is never sent. */
   readonly vkey: string;
@@ -37,16 +38,17 @@ export class Agent {
   readonly #files: ServedFiles;
   readonly #overview = new Overview();
 
-  constructor({ server, tls, vkey, log, version, sockets = netBackend, allowFiles = [], declarer, random }: AgentOptions) {
+  constructor({ servers, tls, vkey, log, version, sockets = netBackend, allowFiles = [], declarer, random }: AgentOptions) {
     this.#files = new ServedFiles(allowFiles, log);
     const info = { version, localAddress: localAddresses(), configFile: declarer !== undefined, credit: true };
     const handlers = { onDeclared: (answer: Declared) => declarer?.answered(answer), onOverview: (part: OverviewPart) => this.#overview.add(part) };
     this.#kept = new KeptConnection({
-      server,
+      servers,
+      overTls: tls !== undefined,
       log,
       random,
-      open: async (dataAfterMs) => {
-        const link = await Link.open({ server, dataAfterMs, tls, vkey, info, sockets, log, files: this.#files, ...handlers });
+      open: async (attempt) => {
+        const link = await Link.open({ ...attempt, tls, vkey, info, sockets, log, files: this.#files, ...handlers });
         declarer?.connected((message) => link.send(message));
         void link.ended.then(() => declarer?.lost());
         return link;

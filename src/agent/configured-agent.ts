@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { formatHostPort } from '../rules/host-port.ts';
+import { formatServerList } from '../rules/server-list.ts';
 import type { DeclaredEntry } from '../wire/declared.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 import { Agent } from './agent.ts';
@@ -29,7 +29,7 @@ export class ConfiguredAgent {
   readonly #watched = new WatchedFiles(() => this.#look());
   readonly #visitors = new Map<
     string,
-    { readonly table: VisitorTable; readonly plan: Pick<AgentPlan, 'server' | 'tls'>; readonly running: ConfiguredVisitor }
+    { readonly table: VisitorTable; readonly plan: Pick<AgentPlan, 'servers' | 'tls'>; readonly running: ConfiguredVisitor }
   >();
   readonly #health: HealthChecks;
   readonly #stopped = new AbortController();
@@ -154,12 +154,13 @@ export class ConfiguredAgent {
 
   #tellOfEnd(before: NonNullable<AgentPlan['session']>, session: AgentPlan['session']): void {
     const { log, file } = this.#options;
-    const old = `the session with ${formatHostPort(before.server)} ends`;
+    const old = `the session with ${formatServerList(before.servers)} ends`;
     if (!session) {
       logState(log, 'info', { event: 'stopped' }, `${file} has no key and no tunnels or hosts any more: ${old}`);
       return;
     }
-    const reason = (['server', 'vkey', 'tls'] as const).filter((key) => !isDeepStrictEqual(session[key], before[key])).join(', ');
+    const names = { servers: 'server', vkey: 'vkey', tls: 'tls' } as const;
+    const reason = (['servers', 'vkey', 'tls'] as const).filter((key) => !isDeepStrictEqual(session[key], before[key])).map((key) => names[key]).join(', ');
     logState(log, 'info', { event: 'restarted', reason }, `${file} has another ${reason}: ${old}, and a new one begins`);
   }
 
@@ -168,8 +169,8 @@ export class ConfiguredAgent {
     if (id !== 0) this.#health.established(nameOf(entry), { of: entry.kind, id }, (message) => this.#agent?.agent.send(message));
   }
 
-  #setVisitors({ server, tls, visitors }: AgentPlan): void {
-    const plan = { server, tls };
+  #setVisitors({ servers, tls, visitors }: AgentPlan): void {
+    const plan = { servers, tls };
     for (const [name, { table, plan: before, running }] of this.#visitors) {
       if (isDeepStrictEqual([table, before], [visitors.get(name), plan])) continue;
       this.#visitors.delete(name);

@@ -1,10 +1,19 @@
 import { type Proven, type ProveOptions, proveHandshake } from '../wire/handshake.ts';
 import type { ByteSocket, SocketBackend, TlsTrust } from '../wire/socket.ts';
 
-/** Timeout for connecting to the server, in ms: an agent soon dials again if the server was down. */
-const CONNECT_MS = 5_000;
-/** Timeout of each handshake, in ms: longer than the server delays an address that offered wrong keys, and than it needs for many parallel handshakes. */
-const HANDSHAKE_MS = 15_000;
+/** Timeouts for connecting to a server, and for the handshake, in ms. */
+export interface Patience {
+  readonly connectMs: number;
+  readonly handshakeMs: number;
+}
+
+/**
+ * The usual timeouts: an agent soon dials again if the server was down. The handshake may take longer than the server delays an address that offered wrong keys,
+ * and than it needs for many parallel handshakes.
+ */
+export const PATIENT: Patience = { connectMs: 5_000, handshakeMs: 15_000 };
+/** While there are other servers to try: this one may be frozen, or its machine gone. */
+export const QUICK: Patience = { connectMs: 1_000, handshakeMs: 4_000 };
 
 /** The address of a server's bridge and how to connect to it. */
 export interface BridgeDialler {
@@ -12,6 +21,8 @@ export interface BridgeDialler {
   readonly server: { readonly host: string; readonly port: number };
   /** `server` is the bridge's TLS port. */
   readonly tls?: TlsTrust | undefined;
+  /** Absent = the usual. */
+  readonly patience?: Patience;
 }
 
 /** A connection that the server accepted. Hand the socket over by attaching to it. */
@@ -24,7 +35,10 @@ export interface BridgeConnection extends Proven {
  * @throws the system's error when the server can't be reached
  * @throws {HandshakeError} if it refuses the connection
  */
-export async function dialBridge({ sockets, server, tls }: BridgeDialler, proof: Omit<ProveOptions, 'timeoutMs'>): Promise<BridgeConnection> {
-  const socket = await sockets.connect({ ...server, trust: tls, timeoutMs: CONNECT_MS });
-  return { socket, ...await proveHandshake(socket, { timeoutMs: HANDSHAKE_MS, ...proof }) };
+export async function dialBridge(
+  { sockets, server, tls, patience: { connectMs, handshakeMs } = PATIENT }: BridgeDialler,
+  proof: Omit<ProveOptions, 'timeoutMs'>,
+): Promise<BridgeConnection> {
+  const socket = await sockets.connect({ ...server, trust: tls, timeoutMs: connectMs });
+  return { socket, ...await proveHandshake(socket, { timeoutMs: handshakeMs, ...proof }) };
 }

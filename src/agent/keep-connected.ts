@@ -1,9 +1,12 @@
 import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { formatHostPort } from '../rules/host-port.ts';
-import { HandshakeError } from '../wire/handshake-error.ts';
+import { formatHostPort, type HostPort } from '../rules/host-port.ts';
+import { HandshakeError, type Refusal } from '../wire/handshake-error.ts';
+import type { OtherServer } from '../wire/other-servers.ts';
 import { messageOf } from '../wire/system-error.ts';
+import type { Patience } from './dial-bridge.ts';
+import { KnownServers } from './known-servers.ts';
 import { ReconnectDelay } from './reconnect.ts';
 import type { SessionEnd } from './server-session.ts';
 import { logState } from './state-change.ts';
@@ -14,6 +17,10 @@ const DRAIN_MS = 5000;
 const DATA_SPREAD_MS = 10_000;
 /** Longest wait that a server may ask for, in ms. */
 const LONGEST_ASKED_MS = 60_000;
+/** Refusals that concern one server only: the next one is tried at once. All others would say the same. */
+const ELSEWHERE: ReadonlySet<string> = new Set(['shutdown', 'starting', 'crowded', 'busy']);
+/** Of how many servers the log says why they could not be reached. */
+const NAMED_PROBLEMS = 4;
 
 /** A session that can be kept. */
 export interface KeptSession {
@@ -34,30 +41,46 @@ export interface ConnectionState {
 
 /** Why a session ended, or could not be opened. */
 interface Ended {
+  /** The last server that was tried. */
+  readonly server: string;
   readonly text: string;
+  /** The session was lost, and there are other servers, which may be there. */
+  readonly elsewhere?: boolean;
   /** The server answered, and refused. */
   readonly refused?: boolean;
   /** How long the server asks to wait. */
   readonly retryAfterMs?: number;
 }
 
+/** How a session is opened. */
+export interface SessionAttempt {
+  readonly server: HostPort;
+  readonly patience: Patience;
+  /** Data connections are dialed after this many ms. */
+  readonly dataAfterMs: number;
+  /** The server tells of the others of its installation. */
+  readonly onServers: (servers: readonly OtherServer[]) => void;
+}
+
 /** How a session is kept. */
 export interface KeepOptions<S extends KeptSession> {
-  /** The bridge, for the log. */
-  readonly server: { readonly host: string; readonly port: number };
+  /** The bridges. */
+  readonly servers: readonly HostPort[];
+  /** They are the TLS ports. */
+  readonly overTls: boolean;
   readonly log: Logger;
-  /** Opens the next session, which dials its data connections after `dataAfterMs`. Errors are logged, and it is called again later. */
-  readonly open: (dataAfterMs: number) => Promise<S>;
+  /** Opens the next session. Errors are logged, and it is called again later. */
+  readonly open: (attempt: SessionAttempt) => Promise<S>;
   /** The identity of a session, for the log: "client 1". */
   readonly whoIs: (session: S) => string;
   /** Yields 0 <= x < 1: the jitter of the reconnect delays. */
   readonly random?: () => number;
 }
 
-/** Keeps a session with the server: reconnects whenever it is lost. Logs one line for each change of state. */
+/** Keeps a session with one of the servers: reconnects whenever it is lost. Logs one line for each change of state. */
 export class KeptConnection<S extends KeptSession> {
   readonly #options: KeepOptions<S>;
-  readonly #server: string;
+  readonly #servers: KnownServers;
   readonly #delay: ReconnectDelay;
   readonly #stopped = new AbortController();
   #current: S | undefined;
@@ -66,9 +89,8 @@ export class KeptConnection<S extends KeptSession> {
   #state: ConnectionState = { connected: false, since: Date.now(), text: 'connecting' };
 
   constructor(options: KeepOptions<S>) {
-    const { host, port } = options.server;
     this.#options = options;
-    this.#server = formatHostPort({ host, port });
+    this.#servers = new KnownServers(options.servers, options.overTls, options.random);
     this.#delay = new ReconnectDelay(options.random);
   }
 
@@ -88,12 +110,12 @@ export class KeptConnection<S extends KeptSession> {
     while (!signal.aborted) {
       const problem = await this.#session();
       if (signal.aborted) break;
-      const wait = problem.retryAfterMs ?? this.#delay.next(problem.refused);
+      const wait = problem.elsewhere ? this.#delay.elsewhere() : problem.retryAfterMs ?? this.#delay.next(problem.refused);
       this.#state = { connected: false, since: Date.now(), text: problem.text };
       logState(
         this.#options.log,
         'warn',
-        { event: 'disconnected', server: this.#server, reason: problem.text, retryMs: Math.round(wait) },
+        { event: 'disconnected', server: problem.server, reason: problem.text, retryMs: Math.round(wait) },
         `${problem.text}; trying again in ${(wait / 1000).toFixed(1)} s`,
       );
       await delay(wait, undefined, { signal }).catch(() => undefined); // rejects when stopped
@@ -108,34 +130,77 @@ export class KeptConnection<S extends KeptSession> {
 
   /** One session from the connect to its end. */
   async #session(): Promise<Ended> {
-    let session: S;
-    try {
-      session = await this.#options.open(this.#dataAfterMs);
-    } catch (error) {
-      const refusal = error instanceof HandshakeError ? error.refusal : undefined;
-      return {
-        text: refusal ? `refused by ${this.#server}: ${refusal.text}` : `cannot connect to ${this.#server}: ${messageOf(error)}`,
-        refused: refusal !== undefined,
-        ...(refusal?.retryAfterMs !== undefined && { retryAfterMs: Math.min(refusal.retryAfterMs, LONGEST_ASKED_MS) }),
-      };
-    }
+    const opened = await this.#open();
+    if (!('session' in opened)) return opened;
+    const { session, server: { host, port } } = opened;
+    const server = formatHostPort({ host, port });
     if (this.#stopped.signal.aborted) {
       await session.close(0);
-      return { text: 'stopped' };
+      return { server, text: 'stopped' };
     }
     this.#current = session;
     this.#dataAfterMs = (this.#options.random ?? Math.random)() * DATA_SPREAD_MS;
     const who = this.#options.whoIs(session);
-    this.#state = { connected: true, since: Date.now(), text: `connected to ${this.#server} as ${who}` };
-    logState(this.#options.log, 'info', { event: 'connected', server: this.#server, as: who }, this.#state.text);
+    this.#state = { connected: true, since: Date.now(), text: `connected to ${server} as ${who}` };
+    logState(this.#options.log, 'info', { event: 'connected', server, as: who }, this.#state.text);
     const since = performance.now();
-    const end = await session.ended;
+    const { code, text } = await session.ended;
     this.#current = undefined;
+    this.#servers.failed({ host, port });
     this.#delay.sessionLasted(performance.now() - since);
     // Two agents with one vkey would replace each other all the time.
-    if (end.code === 'replaced') this.#delay.slowDown();
-    return { text: `connection to ${this.#server} lost: ${end.text}` };
+    if (code === 'replaced') this.#delay.slowDown();
+    const elsewhere = this.#servers.several && (code === '' || ELSEWHERE.has(code));
+    return { server, text: `connection to ${server} lost: ${text}`, elsewhere };
   }
+
+  /** Tries all servers, one after another. */
+  async #open(): Promise<{ readonly session: S; readonly server: HostPort } | Ended> {
+    const { servers, patience } = await this.#servers.inOrder();
+    const problems: Ended[] = [];
+    for (const server of servers) {
+      if (this.#stopped.signal.aborted) break;
+      try {
+        const session = await this.#options.open({
+          server,
+          patience,
+          dataAfterMs: this.#dataAfterMs,
+          onServers: (others) => this.#servers.tell(others),
+        });
+        this.#servers.reached(server);
+        return { session, server };
+      } catch (error) {
+        const refusal = error instanceof HandshakeError ? error.refusal : undefined;
+        this.#servers.failed(server);
+        problems.push(problemWith(formatHostPort(server), error, refusal));
+        if (refusal && !ELSEWHERE.has(refusal.code)) break;
+      }
+    }
+    this.#servers.allFailed();
+    return together(problems);
+  }
+}
+
+function problemWith(server: string, error: unknown, refusal: Refusal | undefined): Ended {
+  if (!refusal) return { server, text: `cannot connect to ${server}: ${messageOf(error)}` };
+  const { text, retryAfterMs } = refusal;
+  return {
+    server,
+    text: `refused by ${server}: ${text}`,
+    refused: true,
+    ...retryAfterMs !== undefined && { retryAfterMs: Math.min(retryAfterMs, LONGEST_ASKED_MS) },
+  };
+}
+
+function together(problems: readonly Ended[]): Ended {
+  const more = problems.length - NAMED_PROBLEMS;
+  const waits = problems.flatMap(({ retryAfterMs }) => retryAfterMs ?? []);
+  return {
+    server: problems.at(-1)?.server ?? '',
+    text: [...problems.slice(0, NAMED_PROBLEMS).map(({ text }) => text), ...more > 0 ? [`and so with ${more} others`] : []].join('; '),
+    refused: problems.some(({ refused }) => refused),
+    ...waits.length > 0 && { retryAfterMs: Math.max(...waits) },
+  };
 }
 
 /**

@@ -3,6 +3,7 @@ import { Answerer } from '../stream-handlers/answerer.ts';
 import type { StreamContext } from '../stream-handlers/stream-handler.ts';
 import { DatagramBudget } from '../wire/datagram-socket.ts';
 import type { Declared } from '../wire/declared.ts';
+import type { OtherServer } from '../wire/other-servers.ts';
 import type { OverviewPart } from '../wire/overview.ts';
 import { type AgentInfo, type AgentMessage, serverMessageSchema, welcomeSchema, type Welcome } from '../wire/session-messages.ts';
 import type { BridgeDialler } from './dial-bridge.ts';
@@ -18,6 +19,8 @@ export interface LinkOptions extends BridgeDialler {
   readonly onDeclared: (answer: Declared) => void;
   /** A part of the server's list of this client's tunnels and hosts. */
   readonly onOverview: (part: OverviewPart) => void;
+  /** The other servers of the installation. */
+  readonly onServers: (servers: readonly OtherServer[]) => void;
   readonly dataAfterMs: number;
   readonly log: Logger;
 }
@@ -41,7 +44,7 @@ export class Link {
   private constructor(options: LinkOptions, agreed: AgreedSession<Welcome>) {
     this.clientId = agreed.welcome.clientId;
     this.#options = options;
-    const { sockets, files, log } = options;
+    const { sockets, files, log, onServers } = options;
     const answerer = new Answerer({
       sockets,
       files,
@@ -52,6 +55,7 @@ export class Link {
     this.#session = new ServerSession(agreed, {
       onOpen: (stream, payload) => answerer.answer(stream, payload),
       onControl: (message) => this.#onControl(message),
+      onServers,
     });
     const session = this.#session;
     this.#direct = new DirectHost({ sockets, log, server: session.address, send: (message) => session.send(message), hold: () => session.hold() });

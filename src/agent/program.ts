@@ -25,7 +25,7 @@ class ConfigError extends Error {
 /** How the program is started as an agent. */
 export interface AgentProgram {
   readonly session: GivenSession;
-  /** The configuration file. Without one, server and vkey are given in `session`. */
+  /** The configuration file. Without one, servers and vkey are given in `session`. */
   readonly config: string | undefined;
   readonly log: Logger;
   readonly version: string;
@@ -53,10 +53,10 @@ interface Running {
   readonly snapshot: () => Promise<Snapshot>;
 }
 
-function plain({ session: { server, vkey, ...session }, log, version, sockets }: AgentProgram): Running {
-  if (server === undefined || vkey === undefined) throw new Error('an agent without a configuration file needs server and vkey');
-  const agent = new Agent({ server, vkey, ...session, log, version, sockets });
-  return { kept: agent, snapshot: () => agentSnapshot({ pid: process.pid, version, config: '' }, server, agent) };
+function plain({ session: { servers, vkey, ...session }, log, version, sockets }: AgentProgram): Running {
+  if (servers === undefined || vkey === undefined) throw new Error('an agent without a configuration file needs server and vkey');
+  const agent = new Agent({ servers, vkey, ...session, log, version, sockets });
+  return { kept: agent, snapshot: () => agentSnapshot({ pid: process.pid, version, config: '' }, servers, agent) };
 }
 
 async function configured({ session, log, version, sockets }: AgentProgram, config: string): Promise<Running> {
@@ -78,10 +78,11 @@ export async function checkConfig(file: string, given: GivenSession, json: boole
 }
 
 /** Prints no secrets. */
-function planSteps({ server, tls, session, entries, visitors }: AgentPlan): string[] {
+function planSteps({ servers, tls, session, entries, visitors }: AgentPlan): string[] {
   const address = ({ host, port }: HostPort): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const bridges = servers.map(address).join(' or ');
   const way = tls === undefined ? '' : tls.fingerprint === '' ? ' over TLS' : ` over TLS, with the certificate ${tls.fingerprint}`;
-  const steps = session ? [`connect to ${address(server)}${way} as an agent`] : [];
+  const steps = session ? [`connect to ${bridges}${way} as an agent`] : [];
   for (const directory of session?.allowFiles ?? []) steps.push(`let tunnels serve files below ${directory}`);
   for (const entry of entries) {
     const [what, targets] = entry.kind === 'tunnel'
@@ -93,7 +94,7 @@ function planSteps({ server, tls, session, entries, visitors }: AgentPlan): stri
     steps.push(`declare ${nameOf(entry)}: ${what}${targets.length === 0 ? '' : ` to ${targets.join(', ')}`}`);
   }
   for (const [name, { type, listen }] of visitors) {
-    steps.push(`open ${address(listen)} for visitor ${name}, to a ${type} tunnel by way of ${address(server)}${way}`);
+    steps.push(`open ${address(listen)} for visitor ${name}, to a ${type} tunnel by way of ${bridges}${way}`);
   }
   return steps;
 }

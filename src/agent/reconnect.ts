@@ -9,6 +9,11 @@ const RECONNECT = {
   longest: 4_000,
   /** The bound while the server answers but refuses; only the server's operator can change that. */
   longestRefused: 30_000,
+  /**
+   * Upper bound of the wait after a session with one of several servers was lost: the others are most likely there. It is the spread of the agents of a server
+   * that has died.
+   */
+  elsewhere: 100,
   /** A session that lasted at least this long resets the bound. */
   stable: 2_000,
   /**
@@ -33,6 +38,13 @@ export class ReconnectDelay {
     const delay = this.#random() * this.#bound;
     this.#bound = Math.min(this.#bound * 2, refused ? RECONNECT.longestRefused : RECONNECT.longest);
     return delay;
+  }
+
+  /** ms until another server is tried, after a session was lost. A session that lasted for a short time only gets the usual wait: the next one may end as soon. */
+  elsewhere(): number {
+    if (this.#bound > RECONNECT.first) return this.next();
+    this.#bound *= 2;
+    return this.#random() * RECONNECT.elsewhere;
   }
 
   /** A session ended after `ms`. */

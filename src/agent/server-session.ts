@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { HandshakeError } from '../wire/handshake-error.ts';
 import { keyIdOf, type Role } from '../wire/handshake.ts';
 import { Mux, type Stream } from '../wire/mux.ts';
+import type { OtherServer } from '../wire/other-servers.ts';
 import { sessionMessageSchema, type SessionWelcome } from '../wire/session-messages.ts';
 import { messageOf } from '../wire/system-error.ts';
 import { type BridgeConnection, type BridgeDialler, dialBridge } from './dial-bridge.ts';
@@ -34,6 +35,8 @@ export interface SessionHandlers {
   onOpen(stream: Stream, payload: Buffer): void;
   /** A control message other than those of every session, not yet validated. */
   onControl(message: unknown): void;
+  /** The other servers of the installation, all that there are now. */
+  onServers(servers: readonly OtherServer[]): void;
 }
 
 /** Why a session ended. */
@@ -92,7 +95,7 @@ export class ServerSession {
     this.secure = start.tls !== undefined;
     this.#id = welcome.sessionId;
     this.#key = connection.sessionKey;
-    this.#dialler = { ...start, server: { host: this.address, port: start.server.port } };
+    this.#dialler = { sockets: start.sockets, tls: start.tls, server: { host: this.address, port: start.server.port } };
     this.#log = start.log;
     let resolve: (end: SessionEnd) => void = () => undefined;
     this.ended = new Promise((done) => {
@@ -104,6 +107,7 @@ export class ServerSession {
         const { data } = sessionMessageSchema.safeParse(message);
         if (data?.type === 'bye') this.#said = { code: data.code, text: data.text };
         else if (data?.type === 'compress') this.#mux.compress = data.on;
+        else if (data?.type === 'servers') handlers.onServers(data.servers);
         else handlers.onControl(message);
       },
       onClose: (reason) => {

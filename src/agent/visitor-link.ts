@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { OtherServer } from '../wire/other-servers.ts';
 import type { ByteSocket } from '../wire/socket.ts';
 import { toVisitorSchema, type VisitPath, type VisitorInfo, type VisitWelcome, visitWelcomeSchema } from '../wire/visit-messages.ts';
 import type { BridgeDialler } from './dial-bridge.ts';
@@ -12,6 +13,8 @@ export interface VisitorLinkOptions extends BridgeDialler {
   readonly info: VisitorInfo;
   readonly log: Logger;
   readonly dataAfterMs: number;
+  /** The other servers of the installation. */
+  readonly onServers: (servers: readonly OtherServer[]) => void;
   /** When direct paths are tried again. */
   readonly directRetry?: DirectRetry | undefined;
 }
@@ -37,13 +40,14 @@ export class VisitorLink {
     return new VisitorLink(options, await agreeOnSession({ ...options, role: 'visit', key: options.password, welcome: visitWelcomeSchema }));
   }
 
-  private constructor({ log, password, info, directRetry }: VisitorLinkOptions, agreed: AgreedSession<VisitWelcome>) {
+  private constructor({ log, password, info, directRetry, onServers }: VisitorLinkOptions, agreed: AgreedSession<VisitWelcome>) {
     this.tunnelId = agreed.welcome.tunnelId;
     this.#log = log;
     this.#session = new ServerSession(agreed, {
       // The server opens no streams to a visitor.
       onOpen: (stream) => stream.reset(),
       onControl: (message) => this.#onControl(message),
+      onServers,
     });
     const session = this.#session;
     if (info.type === 'p2p') {

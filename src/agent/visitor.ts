@@ -3,16 +3,16 @@ import { netBackend } from '../wire/net-socket.ts';
 import { type ByteSocket, HALF_CLOSED_MS, type SocketBackend, type SocketServer, type TlsTrust } from '../wire/socket.ts';
 import type { DirectRetry } from './direct/direct-paths.ts';
 import type { VisitPath, VisitType } from '../wire/visit-messages.ts';
-import { formatHostPort } from '../rules/host-port.ts';
+import { formatHostPort, type HostPort } from '../rules/host-port.ts';
 import { type ConnectionState, KeptConnection, runUntilStopped } from './keep-connected.ts';
 import { logState } from './state-change.ts';
 import { VisitorLink } from './visitor-link.ts';
 
 /** How a visitor is started. */
 export interface VisitorOptions {
-  /** The bridge's address. */
-  readonly server: { readonly host: string; readonly port: number };
-  /** `server` is the bridge's TLS port. Absent = without TLS, unless the server demands TLS for the client. */
+  /** The bridges of the servers of one installation: the first is tried first. */
+  readonly servers: readonly HostPort[];
+  /** `servers` are the TLS ports of the bridges. Absent = without TLS, unless the server demands TLS for the client. */
   readonly tls?: TlsTrust | undefined;
   readonly type: VisitType;
   /** The tunnel's password, used to authenticate. It is never sent. */
@@ -39,14 +39,15 @@ export class Visitor {
   #listener: SocketServer | undefined;
 
   constructor(options: VisitorOptions) {
-    const { server, tls, type, password, log, version, sockets = netBackend, random, directRetry } = options;
+    const { servers, tls, type, password, log, version, sockets = netBackend, random, directRetry } = options;
     this.#options = options;
     this.#sockets = sockets;
     this.#kept = new KeptConnection({
-      server,
+      servers,
+      overTls: tls !== undefined,
       log,
       random,
-      open: (dataAfterMs) => VisitorLink.open({ server, dataAfterMs, tls, password, info: { version, type }, sockets, log, directRetry }),
+      open: (attempt) => VisitorLink.open({ ...attempt, tls, password, info: { version, type }, sockets, log, directRetry }),
       whoIs: ({ tunnelId, secure }) => `visitor of tunnel ${tunnelId}${secure ? ' over TLS' : ''}`,
     });
   }

@@ -1,7 +1,8 @@
 import path from 'node:path';
 import * as z from 'zod';
 import { parseFingerprint } from '../rules/fingerprint.ts';
-import { parseHostPort } from '../rules/host-port.ts';
+import type { HostPort } from '../rules/host-port.ts';
+import { MAX_SERVERS, parseServerList } from '../rules/server-list.ts';
 import { flagCheck } from './flag-check.ts';
 import { readKeyOption } from './key-option.ts';
 import { settingsSchema, type Settings } from './settings.ts';
@@ -9,9 +10,9 @@ import { SettingsError } from './settings-error.ts';
 
 /** The settings of an agent's session. The configuration file provides those that are undefined. */
 interface SessionOptions {
-  /** The bridge to connect to. */
-  readonly server: { readonly host: string; readonly port: number } | undefined;
-  /** `server` is the bridge's TLS port. `fingerprint`: 64 hex digits; "" = any certificate. */
+  /** The bridges to connect to. */
+  readonly servers: readonly HostPort[] | undefined;
+  /** `servers` are the TLS ports of the bridges. `fingerprint`: 64 hex digits; "" = any certificate. */
   readonly tls: { readonly fingerprint: string } | undefined;
   /** The client's verification key. */
   readonly vkey: string | undefined;
@@ -22,7 +23,7 @@ interface SessionOptions {
 /** The options of `adit agent`. */
 export interface AgentOptions extends Pick<Settings, 'logLevel' | 'logFormat' | 'sockets'> {
   readonly session: SessionOptions;
-  /** The absolute path of the configuration file. Without one, the session's server and vkey are set. */
+  /** The absolute path of the configuration file. Without one, the session's servers and vkey are set. */
   readonly config: string | undefined;
   /** Prints changes of state, and results, as JSON. */
   readonly json: boolean;
@@ -45,11 +46,14 @@ export interface AgentFlags {
   readonly sockets?: string;
 }
 
-/** HOST:PORT of a bridge. */
-export const bridgeAddress = z.string().transform((text, context) => {
-  const address = parseHostPort(text);
-  if (address !== undefined && address.port > 0) return address;
-  context.addIssue({ code: 'custom', message: `must be HOST:PORT, such as tunnel.example.com:8024, not ${JSON.stringify(text)}` });
+/** HOST:PORT of a bridge, or of several. */
+export const bridgeAddresses = z.string().transform((text, context) => {
+  const servers = parseServerList(text);
+  if (servers !== undefined) return servers;
+  context.addIssue({
+    code: 'custom',
+    message: `must be HOST:PORT, such as tunnel.example.com:8024, or up to ${MAX_SERVERS} of them, separated by commas, not ${JSON.stringify(text)}`,
+  });
   return z.NEVER;
 });
 
@@ -72,7 +76,7 @@ export function readAgentOptions(flags: AgentFlags, environment: NodeJS.ProcessE
   if (flags.server === undefined && config === undefined) {
     problems.push('--server: give the bridge of the server, such as tunnel.example.com:8024, or --config FILE');
   }
-  const server = flags.server === undefined ? undefined : check('--server', bridgeAddress, flags.server);
+  const servers = flags.server === undefined ? undefined : check('--server', bridgeAddresses, flags.server);
   const pinned = flags.tlsFingerprint === undefined ? '' : check('--tls-fingerprint', fingerprint, flags.tlsFingerprint);
   const keys = [flags.vkey, flags.vkeyFile, environment['ADIT_VKEY'], environment['ADIT_VKEY_FILE']];
   const vkey = config !== undefined && keys.every((given) => given === undefined)
@@ -86,5 +90,5 @@ export function readAgentOptions(flags: AgentFlags, environment: NodeJS.ProcessE
   }
   const tls = flags.tls || pinned !== '' ? { fingerprint: pinned } : undefined;
   const allowFiles = (flags.allowFiles ?? []).map((directory) => path.resolve(directory));
-  return { session: { server, tls, vkey, allowFiles }, config, json: flags.json === true, logLevel, logFormat, sockets };
+  return { session: { servers, tls, vkey, allowFiles }, config, json: flags.json === true, logLevel, logFormat, sockets };
 }

@@ -1,16 +1,16 @@
 import * as z from 'zod';
-import { parseHostPort } from '../rules/host-port.ts';
+import { type HostPort, parseHostPort } from '../rules/host-port.ts';
 import { flagCheck } from './flag-check.ts';
-import { bridgeAddress, fingerprint } from './agent-options.ts';
+import { bridgeAddresses, fingerprint } from './agent-options.ts';
 import { readKeyOption } from './key-option.ts';
 import { settingsSchema, type Settings } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
 
 /** The options of `adit visit`. */
 export interface VisitOptions extends Pick<Settings, 'logLevel' | 'logFormat' | 'sockets' | 'halfClosedSeconds'> {
-  /** The bridge to connect to. */
-  readonly server: { readonly host: string; readonly port: number };
-  /** `server` is the bridge's TLS port. `fingerprint`: 64 hex digits; "" = any certificate. */
+  /** The bridges to connect to. */
+  readonly servers: readonly HostPort[];
+  /** `servers` are the TLS ports of the bridges. `fingerprint`: 64 hex digits; "" = any certificate. */
   readonly tls: { readonly fingerprint: string } | undefined;
   readonly type: 'secret' | 'p2p';
   /** The tunnel's password. */
@@ -48,7 +48,7 @@ const listenAddress = z.string().transform((text, context) => {
 export function readVisitOptions(flags: VisitFlags, environment: NodeJS.ProcessEnv): VisitOptions {
   const problems: string[] = [];
   const check = flagCheck(problems);
-  const server = check('--server', bridgeAddress, flags.server);
+  const servers = check('--server', bridgeAddresses, flags.server);
   const pinned = flags.tlsFingerprint === undefined ? '' : check('--tls-fingerprint', fingerprint, flags.tlsFingerprint);
   const type = check('--type', z.enum(['secret', 'p2p'], { error: 'must be secret or p2p' }), flags.type);
   const password = readKeyOption(
@@ -72,9 +72,9 @@ export function readVisitOptions(flags: VisitFlags, environment: NodeJS.ProcessE
     flags.halfClosedSeconds ?? environment['ADIT_HALF_CLOSED_SECONDS'],
   );
   if (
-    !server || pinned === undefined || !type || password === undefined || !listen || logLevel === undefined || logFormat === undefined || sockets === undefined
+    !servers || pinned === undefined || !type || password === undefined || !listen || logLevel === undefined || logFormat === undefined || sockets === undefined
     || halfClosedSeconds === undefined
   ) throw new SettingsError(problems);
   const tls = flags.tls || pinned !== '' ? { fingerprint: pinned } : undefined;
-  return { server, tls, type, password, listen, logLevel, logFormat, sockets, halfClosedSeconds };
+  return { servers, tls, type, password, listen, logLevel, logFormat, sockets, halfClosedSeconds };
 }

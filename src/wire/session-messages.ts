@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { healthMessage } from './health.ts';
 import { declarationSchema, declaredSchema } from './declared.ts';
+import { otherServersSchema } from './other-servers.ts';
 import { overviewSchema } from './overview.ts';
 import { label, values } from './peer-text.ts';
 
@@ -47,12 +48,13 @@ export const byeSchema = z.object({
 const compress = z.object({ type: z.literal('compress'), on: z.boolean() });
 
 /** Control messages from the server in every session, of agents and visitors. */
-export const sessionMessageSchema = z.discriminatedUnion('type', [byeSchema, compress]);
+export const sessionMessageSchema = z.discriminatedUnion('type', [byeSchema, compress, otherServersSchema]);
 
 /** Control messages from the server. Unknown ones are ignored: a newer server may know more. */
 export const serverMessageSchema = z.discriminatedUnion('type', [
   byeSchema,
   compress,
+  otherServersSchema,
   /** The server opens no new streams; open ones may finish until it closes the session. */
   z.object({ type: z.literal('drain') }),
   /** The targets of a tunnel that direct paths lead to have changed. */

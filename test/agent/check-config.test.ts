@@ -5,7 +5,7 @@ import { checkConfig } from '../../src/agent/program.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const file = path.join(temporaryDirectory(), 'agent.toml');
-const given = { server: undefined, tls: undefined, vkey: undefined, allowFiles: [] };
+const given = { servers: undefined, tls: undefined, vkey: undefined, allowFiles: [] };
 
 test('what a configuration file would do is listed, without secrets', async () => {
   writeFileSync(

@@ -32,7 +32,7 @@ test('it prints one line for each change of state, and finds a server that comes
 test('a local port that is taken stops the start', async () => {
   const { port } = await occupyPort();
   const options = {
-    server: { host: '127.0.0.1', port: 1 },
+    servers: [{ host: '127.0.0.1', port: 1 }],
     type: 'secret',
     password,
     listen: { host: '127.0.0.1', port },

@@ -48,6 +48,7 @@ async function connect({ bridge }: TestEngine, vkey = CLIENT.vkey, brought: Read
     files,
     onDeclared: () => answers++,
     onOverview: () => undefined,
+    onServers: () => undefined,
     dataAfterMs: 0,
   });
   stops.push(() => link.close(0), () => files.close());

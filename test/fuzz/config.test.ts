@@ -74,7 +74,7 @@ const parser: ByteParser = {
       if (parsed.problems.length === 0 || parsed.problems.some(({ text }) => text === '')) throw new Error('refused without a reason');
       return;
     }
-    if (parsed.config.server !== undefined && !(parsed.config.server.port > 0)) throw new Error('a server without a port');
+    if (parsed.config.server?.every(({ port }) => port > 0) === false) throw new Error('a server without a port');
   },
 };
 

@@ -9,12 +9,13 @@ const vkeyFile = path.join(temporaryDirectory(), 'vkey');
 writeFileSync(vkeyFile, 'from-file\n');
 
 test.each([
-  ['tunnel.example.com:8024', { host: 'tunnel.example.com', port: 8024 }],
-  ['127.0.0.1:1', { host: '127.0.0.1', port: 1 }],
-  ['[::1]:65535', { host: '::1', port: 65535 }],
+  ['tunnel.example.com:8024', [{ host: 'tunnel.example.com', port: 8024 }]],
+  ['127.0.0.1:1', [{ host: '127.0.0.1', port: 1 }]],
+  ['[::1]:65535', [{ host: '::1', port: 65535 }]],
+  ['one:1, two:2', [{ host: 'one', port: 1 }, { host: 'two', port: 2 }]],
 ])('the server %s is understood', (server, expected) => {
   expect(readAgentOptions({ server, vkey: 'k' }, {})).toEqual({
-    session: { server: expected, tls: undefined, vkey: 'k', allowFiles: [] },
+    session: { servers: expected, tls: undefined, vkey: 'k', allowFiles: [] },
     config: undefined,
     json: false,
     logLevel: { level: 'info', modules: {} },
@@ -27,10 +28,17 @@ test('the directories that may be served are made absolute', () => {
   expect(readAgentOptions({ server: 'h:1', vkey: 'k', allowFiles: ['/srv/a', 'b/../c'] }, {}).session.allowFiles).toEqual(['/srv/a', path.resolve('c')]);
 });
 
-test.each(['example.com', 'example.com:0', 'example.com:65536', '::1:80', 'http://example.com:80', 'a b:1', ':80'])('the server %j is refused', (server) => {
-  expect(() => readAgentOptions({ server, vkey: 'k' }, {}))
-    .toThrow(new SettingsError([`--server: must be HOST:PORT, such as tunnel.example.com:8024, not ${JSON.stringify(server)}`]));
-});
+test.each(['example.com', 'example.com:0', 'example.com:65536', '::1:80', 'http://example.com:80', 'a b:1', ':80', 'a:1,', 'a:1,b', `a:1${',a:1'.repeat(16)}`])(
+  'the server %j is refused',
+  (server) => {
+    expect(() => readAgentOptions({ server, vkey: 'k' }, {}))
+      .toThrow(
+        new SettingsError([
+          `--server: must be HOST:PORT, such as tunnel.example.com:8024, or up to 16 of them, separated by commas, not ${JSON.stringify(server)}`,
+        ]),
+      );
+  },
+);
 
 test.each<[string, AgentFlags, NodeJS.ProcessEnv, string]>([
   ['a flag', { vkey: 'flag' }, { ADIT_VKEY: 'environment' }, 'flag'],
@@ -57,7 +65,7 @@ test('TLS is off unless asked for; a pinned fingerprint asks for it', () => {
 test('all problems are reported at once, and the key is not shown', () => {
   expect(() => readAgentOptions({ server: 'h', vkey: 'hush', vkeyFile, logLevel: 'loud' }, {})).toThrow(
     new SettingsError([
-      '--server: must be HOST:PORT, such as tunnel.example.com:8024, not "h"',
+      '--server: must be HOST:PORT, such as tunnel.example.com:8024, or up to 16 of them, separated by commas, not "h"',
       '--vkey-file: must not be given together with --vkey',
       '--log-level: must be log levels like info or engine:debug,info ("loud" is not a level: there are trace, debug, info, warn, error, fatal, silent)',
     ]),
@@ -69,7 +77,7 @@ test('all problems are reported at once, and the key is not shown', () => {
 
 test('with a configuration file, no other option is required', () => {
   expect(readAgentOptions({ config: 'a.toml', json: true }, {})).toMatchObject({
-    session: { server: undefined, vkey: undefined, tls: undefined, allowFiles: [] },
+    session: { servers: undefined, vkey: undefined, tls: undefined, allowFiles: [] },
     config: path.resolve('a.toml'),
     json: true,
   });

@@ -16,7 +16,7 @@ test.each([
   ['[::1]:65535', { host: '::1', port: 65535 }],
 ])('the local port %s is understood', (listen, expected) => {
   expect(readVisitOptions({ ...flags, listen }, {})).toEqual({
-    server: { host: 'h', port: 1 },
+    servers: [{ host: 'h', port: 1 }],
     tls: undefined,
     type: 'p2p',
     password: 'k',
@@ -36,7 +36,7 @@ test('the password comes from a flag, a file or the environment', () => {
 test('all problems are reported at once, and the password is not shown', () => {
   expect(() => readVisitOptions({ server: 'h', type: 'tcp', password: 'hush', passwordFile, listen: 'x:y', logLevel: 'loud' }, {})).toThrow(
     new SettingsError([
-      '--server: must be HOST:PORT, such as tunnel.example.com:8024, not "h"',
+      '--server: must be HOST:PORT, such as tunnel.example.com:8024, or up to 16 of them, separated by commas, not "h"',
       '--type: must be secret or p2p',
       '--password-file: must not be given together with --password',
       '--listen: must be PORT or HOST:PORT, such as 2222, not "x:y"',

@@ -16,7 +16,7 @@ for (let index = Number(first); index < Number(first) + Number(count); index++) 
     },
   });
   const agent = new Agent({
-    server: { host: '127.0.0.1', port: Number(port) },
+    servers: [{ host: '127.0.0.1', port: Number(port) }],
     ...(fingerprint && { tls: { fingerprint } }),
     vkey: `key${index}`,
     log,

@@ -32,7 +32,7 @@ export async function startNodes(names: readonly string[], options: Partial<Engi
 
 /** Tells each node where the others are. */
 export function meet(nodes: readonly TestNode[]): void {
-  const peers = nodes.map(({ name, bridge }) => ({ name, host: '127.0.0.1', port: bridge.tls.port }));
+  const peers = nodes.map(({ name, bridge }) => ({ name, host: '127.0.0.1', port: bridge.tls.port, bridgePort: bridge.port }));
   for (const { engine } of nodes) engine.nodes?.use(peers);
 }
 

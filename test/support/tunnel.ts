@@ -123,7 +123,7 @@ export async function startAgent({ bridge }: Reached, options: Partial<AgentOpti
 /** Starts an agent without waiting for anything. */
 export function launchAgent({ bridge }: Reached, options: Partial<AgentOptions> = {}): TestAgent {
   const log = new LogRecorder();
-  const agent = new Agent({ server: bridge, vkey: CLIENT.vkey, log: log.logger, version: '0.0.1', sockets, ...options });
+  const agent = new Agent({ servers: [bridge], vkey: CLIENT.vkey, log: log.logger, version: '0.0.1', sockets, ...options });
   const ran = agent.run();
   running.push(async () => {
     await agent.stop();

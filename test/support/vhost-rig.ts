@@ -40,7 +40,7 @@ export async function startVhostRig(options: Partial<EngineOptions> = {}): Promi
   await engine.load(storedState());
   const ports = await engine.listenHosts({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
   const agentLog = new LogRecorder();
-  const agent = new Agent({ server: await engine.listen(), vkey: CLIENT.vkey, log: agentLog.logger, version: '0.0.1' });
+  const agent = new Agent({ servers: [await engine.listen()], vkey: CLIENT.vkey, log: agentLog.logger, version: '0.0.1' });
   const ran = agent.run();
   await agentLog.line(/^connected to/);
   stops.push(async () => {

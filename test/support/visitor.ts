@@ -18,12 +18,12 @@ export interface TestVisitor {
 
 /** Starts a visitor in this process without waiting for its session; it is stopped when the test is done. */
 export async function launchVisitor(
-  { bridge }: { readonly bridge: VisitorOptions['server'] },
+  { bridge }: { readonly bridge: VisitorOptions['servers'][number] },
   options: Pick<VisitorOptions, 'password'> & Partial<VisitorOptions>,
 ): Promise<TestVisitor> {
   const log = new LogRecorder();
   const visitor = new Visitor({
-    server: { host: bridge.host, port: bridge.port },
+    servers: [{ host: bridge.host, port: bridge.port }],
     type: 'secret',
     listen: { host: '127.0.0.1', port: 0 },
     log: log.logger,
@@ -41,7 +41,7 @@ export async function launchVisitor(
 
 /** Starts a visitor and waits until it is connected. */
 export async function startVisitor(
-  server: { readonly bridge: VisitorOptions['server'] },
+  server: { readonly bridge: VisitorOptions['servers'][number] },
   options: Pick<VisitorOptions, 'password'> & Partial<VisitorOptions>,
 ): Promise<TestVisitor> {
   const started = await launchVisitor(server, options);

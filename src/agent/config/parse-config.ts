@@ -2,6 +2,7 @@ import { parse, TomlError } from 'smol-toml';
 import * as z from 'zod';
 import { parseFingerprint } from '../../rules/fingerprint.ts';
 import { formatHostPort, parseHostPort } from '../../rules/host-port.ts';
+import { MAX_SERVERS, parseServerList } from '../../rules/server-list.ts';
 import { transportOf } from '../../rules/tunnel-mode.ts';
 import { MAX_DECLARED, MAX_ENTRY_BYTES } from '../../wire/declared.ts';
 import { type HostTable, hostTable } from './host-table.ts';
@@ -16,9 +17,9 @@ const MAX_PROBLEMS = 20;
 const MAX_VISITORS = 100;
 
 const server = z.string('must be a text').transform((text, context) => {
-  const address = parseHostPort(text);
-  if (address !== undefined && address.port > 0) return address;
-  context.addIssue({ code: 'custom', message: 'must be HOST:PORT, such as tunnel.example.com:8024' });
+  const servers = parseServerList(text);
+  if (servers !== undefined) return servers;
+  context.addIssue({ code: 'custom', message: `must be HOST:PORT, such as tunnel.example.com:8024, or up to ${MAX_SERVERS} of them, separated by commas` });
   return z.NEVER;
 });
 

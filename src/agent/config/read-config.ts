@@ -14,9 +14,9 @@ import { tunnelOf } from './tunnel-table.ts';
 /** The most bytes of a file that the configuration names (contract D32). */
 const MAX_BYTES = 64 * 1024;
 
-/** How an agent connects to its server; undefined = not given. */
+/** How an agent connects to its servers; undefined = not given. */
 export interface GivenSession {
-  readonly server: HostPort | undefined;
+  readonly servers: readonly HostPort[] | undefined;
   readonly tls: { readonly fingerprint: string } | undefined;
   readonly vkey: string | undefined;
   readonly allowFiles: readonly string[];
@@ -24,14 +24,14 @@ export interface GivenSession {
 
 /** A session of an agent with everything that it needs. */
 interface AgentSessionConfig extends GivenSession {
-  readonly server: HostPort;
+  readonly servers: readonly HostPort[];
   readonly vkey: string;
 }
 
 /** What an agent in configuration-file mode runs. */
 export interface AgentPlan {
-  /** The server of visitors and agent. */
-  readonly server: HostPort;
+  /** The servers of visitors and agent. */
+  readonly servers: readonly HostPort[];
   readonly tls: GivenSession['tls'];
   /** undefined = there are visitors only. */
   readonly session: AgentSessionConfig | undefined;
@@ -81,7 +81,7 @@ class Reader {
 
   async #plan(config: AgentConfig): Promise<AgentPlan | undefined> {
     const given = this.#given;
-    const server = given.server ?? config.server;
+    const servers = given.servers ?? config.server;
     const tls = given.tls ?? (config.tls || config.tls_fingerprint !== undefined ? { fingerprint: config.tls_fingerprint ?? '' } : undefined);
     const vkey = given.vkey ?? config.vkey ?? (config.vkey_file === undefined ? undefined : (await this.#textOf(['vkey_file'], config.vkey_file)).trim());
     const allowFiles = [...given.allowFiles, ...config.allow_files.map((directory) => this.#resolve(directory))];
@@ -104,11 +104,11 @@ class Reader {
       check('host', name, table);
     }
     const visitors = new Map(Object.entries(config.visitors));
-    if (server === undefined) this.#refuse(['server'], 'is missing: give it here or as --server');
+    if (servers === undefined) this.#refuse(['server'], 'is missing: give it here or as --server');
     if (vkey === '') this.#refuse(['vkey_file'], 'the file is empty');
     if (vkey === undefined && (entries.length > 0 || visitors.size === 0)) this.#refuse(['vkey'], 'is missing: give vkey or vkey_file, or set ADIT_VKEY');
-    if (server === undefined) return undefined;
-    return { server, tls, session: vkey === undefined ? undefined : { server, tls, vkey, allowFiles }, entries, checks, visitors };
+    if (servers === undefined) return undefined;
+    return { servers, tls, session: vkey === undefined ? undefined : { servers, tls, vkey, allowFiles }, entries, checks, visitors };
   }
 
   async #host(name: string, table: HostTable): Promise<DeclaredEntry> {

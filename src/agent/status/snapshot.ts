@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { formatHostPort, type HostPort } from '../../rules/host-port.ts';
+import type { HostPort } from '../../rules/host-port.ts';
+import { formatServerList } from '../../rules/server-list.ts';
 import type { Agent } from '../agent.ts';
 import type { ConfiguredAgent } from '../configured-agent.ts';
 import { nameOf } from '../declarer.ts';
@@ -67,13 +68,13 @@ export type Snapshot = z.output<typeof snapshotSchema>;
 export type Identity = Pick<Snapshot, 'pid' | 'version' | 'config'>;
 
 /** The snapshot of an agent without a configuration file. */
-export async function agentSnapshot(identity: Identity, server: HostPort, agent: Agent): Promise<Snapshot> {
+export async function agentSnapshot(identity: Identity, servers: readonly HostPort[], agent: Agent): Promise<Snapshot> {
   const rows = await agent.overview();
   return {
     ...identity,
     problems: [],
     visitors: [],
-    session: { server: formatHostPort(server), ...agent.state },
+    session: { server: formatServerList(servers), ...agent.state },
     entries: rows?.map((row) => ({ ...row, name: '' })) ?? null,
   };
 }
@@ -81,7 +82,7 @@ export async function agentSnapshot(identity: Identity, server: HostPort, agent:
 /** The snapshot of an agent in configuration-file mode. */
 export async function configuredSnapshot(identity: Identity, configured: ConfiguredAgent): Promise<Snapshot> {
   const { agent: running, plan, problems } = configured;
-  const server = plan ? formatHostPort(plan.server) : '';
+  const server = plan ? formatServerList(plan.servers) : '';
   return {
     ...identity,
     problems: [...problems],

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { Mux, type MuxOptions, type Stream } from '../../wire/mux.ts';
+import type { OtherServer, OtherServersMessage } from '../../wire/other-servers.ts';
 import { byeSchema } from '../../wire/session-messages.ts';
 import type { ByteSocket, SocketAddress } from '../../wire/socket.ts';
 import { type Reason, reasons } from './reasons.ts';
@@ -80,6 +81,12 @@ export abstract class BridgeSession {
     if (this.mux.compress === on) return;
     this.mux.compress = on;
     this.mux.sendControl({ type: 'compress', on });
+  }
+
+  /** Tells the peer of the other servers that it can go to. */
+  tellServers(servers: readonly OtherServer[]): void {
+    const message: OtherServersMessage = { type: 'servers', servers: [...servers] };
+    this.mux.sendControl(message);
   }
 
   /** Notifies the peer that no new streams are opened or accepted. */

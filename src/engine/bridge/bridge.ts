@@ -10,6 +10,7 @@ import { acceptHandshake, keyIdOf, newSessionId, refuseUnread, type Offer, type 
 import type { HealthMessage } from '../../wire/health.ts';
 import { NODE_BEATS, nodeInfoSchema } from '../../wire/node-messages.ts';
 import { agentInfoSchema, type Welcome } from '../../wire/session-messages.ts';
+import type { OtherServer } from '../../wire/other-servers.ts';
 import type { OverviewRow } from '../../wire/overview.ts';
 import type { ByteSocket, ListenOptions, SocketBackend, SocketServer, TlsIdentity } from '../../wire/socket.ts';
 import { fingerprintOf } from '../../wire/tls.ts';
@@ -88,7 +89,7 @@ export interface BridgeOptions {
   /** A client's agent connected or disconnected. */
   readonly onSeen: (entry: ClientEntry) => void;
   /** The other servers of the installation; undefined = this is the only one. */
-  nodes(): (NodeHandlers & { readonly name: string; readonly key: string }) | undefined;
+  nodes(): (NodeHandlers & { readonly name: string; readonly key: string; readonly others: readonly OtherServer[] }) | undefined;
 }
 
 /** The ports that agents and visitors connect to: authenticates them, and limits what unauthenticated connections cost. */
@@ -185,6 +186,11 @@ export class Bridge {
   drain(): void {
     this.#draining = true;
     for (const session of this.#allSessions()) session.drain();
+  }
+
+  /** Tells agents and visitors of all other servers that they can go to. */
+  tellServers(servers: readonly OtherServer[]): void {
+    for (const session of this.#allSessions()) session.tellServers(servers);
   }
 
   /** Ends every session and handshake. */
@@ -346,20 +352,19 @@ export class Bridge {
     const { heartbeatMs } = this.#timing;
     const welcome: VisitWelcome = { tunnelId: tunnel.id, sessionId: id, heartbeatMs, compress, agentOnline: online };
     const key = offer.accept(welcome);
-    this.#visits.set(
+    const session = new VisitorSession({
       id,
-      new VisitorSession({
-        id,
-        key,
-        tunnel,
-        socket,
-        fairQueue: this.#fairQueue,
-        since: this.#options.now(),
-        log: this.#options.log,
-        mux: { heartbeatMs, compress },
-        onGone: () => this.#visits.delete(id),
-      }),
-    );
+      key,
+      tunnel,
+      socket,
+      fairQueue: this.#fairQueue,
+      since: this.#options.now(),
+      log: this.#options.log,
+      mux: { heartbeatMs, compress },
+      onGone: () => this.#visits.delete(id),
+    });
+    this.#visits.set(id, session);
+    this.#tellOthers(session);
   }
 
   /** Another server of the installation, over TLS only: both sides have proven, over this channel, that they have the secret. */
@@ -435,8 +440,14 @@ export class Bridge {
       onGone: (gone, atFault) => this.#forget(entry, gone, atFault),
     });
     this.#sessions.set(id, session);
+    this.#tellOthers(session);
     entry.connected(session, now());
     this.#options.onSeen(entry);
+  }
+
+  #tellOthers(session: AgentSession | VisitorSession): void {
+    const others = this.#options.nodes()?.others ?? [];
+    if (others.length > 0) session.tellServers(others);
   }
 
   #refuse(offer: Offer, code: Reason, { text = reasons[code], ...more }: Partial<Pick<Refusal, 'text' | 'tls' | 'retryAfterMs'>> = {}): void {

@@ -20,6 +20,12 @@ export interface NodePeer extends NodeAddress {
   readonly name: string;
 }
 
+/** A node that agents can reach as well. */
+export interface NodePlace extends NodePeer {
+  /** The port of its bridge without TLS. */
+  readonly bridgePort: number;
+}
+
 /** How to dial a node. */
 export interface NodeLinkStart {
   readonly peer: NodePeer;

@@ -5,6 +5,8 @@ import type { EngineEvent } from '../face.ts';
 import type { HealthMessage } from '../../wire/health.ts';
 import type { Stream } from '../../wire/mux.ts';
 import { decodeNodeRequest, NODE_LIST, type NodeInfo, type NodeMessage } from '../../wire/node-messages.ts';
+import { MAX_OTHER_SERVERS, type OtherServer } from '../../wire/other-servers.ts';
+import { isDeepStrictEqual } from 'node:util';
 import { ask } from './ask.ts';
 import { Gathered } from './gathered.ts';
 import { HomeOpener } from './home-opener.ts';
@@ -12,7 +14,7 @@ import { type Home, Homes } from './homes.ts';
 import type { NodeOptions, OtherNodes } from '../other-nodes.ts';
 import { KnownCounters } from './known-counters.ts';
 import { totalsAnswer } from './node-answers.ts';
-import type { NodeLink } from './node-link.ts';
+import type { NodeLink, NodePlace } from './node-link.ts';
 import { NodeLinks } from './node-links.ts';
 import type { NodeRequests } from './node-requests.ts';
 
@@ -28,6 +30,8 @@ export interface NodesParts {
   readonly onSeen: (entry: ClientEntry) => void;
   /** An agent's report on health, which another node has received. */
   readonly onHealth: (entry: ClientEntry, report: HealthMessage) => void;
+  /** Agents and visitor programs can go to these servers instead of this one. */
+  readonly onOthers: (servers: readonly OtherServer[]) => void;
 }
 
 /**
@@ -43,6 +47,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
   readonly #movedClients: Gathered<number>;
   readonly #changedRecords: Gathered<string>;
   readonly #unwatch: () => void;
+  #others: readonly OtherServer[] = [];
   /** An event of another node is being published here: it does not go back. */
   #hearing = false;
 
@@ -80,9 +85,18 @@ export class Nodes implements OtherNodes, NodeHandlers {
     this.#links.open(...given);
   }
 
-  /** @see NodeLinks.use */
-  use(...given: Parameters<NodeLinks['use']>): void {
-    this.#links.use(...given);
+  /** The nodes that there are now. Others are no longer dialed when they are lost. */
+  use(nodes: readonly NodePlace[]): void {
+    this.#links.use(nodes);
+    const others = othersOf(this.name, nodes);
+    if (isDeepStrictEqual(others, this.#others)) return;
+    this.#others = others;
+    this.#parts.onOthers(others);
+  }
+
+  /** Where agents and visitor programs find the other nodes. */
+  get others(): readonly OtherServer[] {
+    return this.#others;
   }
 
   close(): void {
@@ -274,6 +288,14 @@ export class Nodes implements OtherNodes, NodeHandlers {
     work();
     this.#hearing = false;
   }
+}
+
+/** The other nodes, from the one after this on: if there are many, each node tells of different ones. */
+function othersOf(own: string, nodes: readonly NodePlace[]): OtherServer[] {
+  const others = nodes.filter(({ name }) => name !== own).toSorted((one, other) => one.name < other.name ? -1 : 1);
+  const after = others.filter(({ name }) => name > own);
+  return [...after, ...others.slice(0, others.length - after.length)].slice(0, MAX_OTHER_SERVERS)
+    .map(({ host, bridgePort, port }) => ({ host, port: bridgePort, tlsPort: port }));
 }
 
 /** A number that looks random, from the same pair always the same. */

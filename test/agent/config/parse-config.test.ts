@@ -32,7 +32,7 @@ describe("the text of an agent's configuration file", () => {
       listen = 5432
     `);
     expect(config).toMatchObject({
-      server: { host: '::1', port: 8024 },
+      server: [{ host: '::1', port: 8024 }],
       vkey: 'secret',
       tls: false,
       allow_files: ['files'],

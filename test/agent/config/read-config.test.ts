@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const directory = temporaryDirectory();
 const file = path.join(directory, 'agent.toml');
-const nothing = { server: undefined, tls: undefined, vkey: undefined, allowFiles: [] };
+const nothing = { servers: undefined, tls: undefined, vkey: undefined, allowFiles: [] };
 
 /** Saves the file, and others beside it, and reads it. */
 function read(text: string, others: Readonly<Record<string, string>> = {}, given: Partial<Parameters<typeof readAgentConfig>[1]> = {}) {
@@ -35,7 +35,7 @@ test('paths count from the file, and what they name is read and watched', async 
 });
 
 test('flags and environment go before the file', async () => {
-  const given = { server: { host: 'flag', port: 2 }, vkey: 'flag', allowFiles: ['/flag'], tls: { fingerprint: '' } };
+  const given = { servers: [{ host: 'flag', port: 2 }], vkey: 'flag', allowFiles: ['/flag'], tls: { fingerprint: '' } };
   expect(await read('server = "file:1"\nvkey = "file"\nallow_files = ["/file"]\n', {}, given)).toMatchObject({
     plan: { session: { ...given, allowFiles: ['/flag', '/file'] } },
   });

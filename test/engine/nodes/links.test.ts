@@ -35,7 +35,7 @@ async function prove({ bridge }: TestNode, { key = NODE_KEY, tls = true, said = 
 test('nodes find each other by a list that one of them has, and again after a loss', async () => {
   const [one, two, three] = [await startNode('one'), await startNode('two'), await startNode('three')];
   // The others learn from it.
-  one.engine.nodes?.use([two, three].map(({ name, bridge }) => ({ name, host: '127.0.0.1', port: bridge.tls.port })));
+  one.engine.nodes?.use([two, three].map(({ name, bridge }) => ({ name, host: '127.0.0.1', port: bridge.tls.port, bridgePort: bridge.port })));
   await eventually(() => reached(one), (names) => names.length === 2);
   await eventually(() => [reached(two), reached(three)], ([a, b]) => a?.[0] === 'one' && b?.[0] === 'one');
   meet([one, two, three]);
@@ -76,7 +76,7 @@ test('a server that only pretends to be a node is noticed before anything is sen
   const [node] = await startNodes(['node']);
   const other = await startNode('other', { key: 'the secret of another installation' });
   await expect(dial(other, NODE_KEY, 'other')).rejects.toMatchObject({ code: 'refused' });
-  node?.engine.nodes?.use([{ name: 'other', host: '127.0.0.1', port: other.bridge.tls.port }]);
+  node?.engine.nodes?.use([{ name: 'other', host: '127.0.0.1', port: other.bridge.tls.port, bridgePort: other.bridge.port }]);
   await node?.log.line(/another node cannot be reached/);
   expect(node && reached(node)).toEqual([]);
   pretender.close();

@@ -1,0 +1,60 @@
+import dns from 'node:dns/promises';
+import { expect, test } from '@jest/globals';
+import { PATIENT, QUICK } from '../../src/agent/dial-bridge.ts';
+import { KnownServers } from '../../src/agent/known-servers.ts';
+import { formatServerList, parseServerList } from '../../src/rules/server-list.ts';
+
+const known = (given: string, overTls = false, random = () => 0) => new KnownServers(parseServerList(given) ?? [], overTls, random);
+const order = async (servers: KnownServers) => formatServerList((await servers.inOrder()).servers);
+const others = [{ host: '192.0.2.3', port: 3, tlsPort: 33 }, { host: '2001:db8::4', port: 4, tlsPort: 44 }];
+
+test('those that were given come first and in their order, then those that a server has told, in random order', async () => {
+  const servers = known('192.0.2.1:1,192.0.2.2:2');
+  expect(await order(servers)).toBe('192.0.2.1:1,192.0.2.2:2');
+  servers.tell(others);
+  expect(await order(servers)).toBe('192.0.2.1:1,192.0.2.2:2,192.0.2.3:3,[2001:db8::4]:4');
+  const falling = [0.9, 0.1];
+  const shuffled = known('192.0.2.1:1', false, () => falling.shift() ?? 0);
+  shuffled.tell(others);
+  expect(await order(shuffled)).toBe('192.0.2.1:1,[2001:db8::4]:4,192.0.2.3:3');
+  // What it tells next replaces that.
+  servers.tell([{ host: '192.0.2.2', port: 2, tlsPort: 22 }]);
+  expect(await order(servers)).toBe('192.0.2.1:1,192.0.2.2:2');
+});
+
+test('an agent that goes over TLS uses the TLS ports of the others', async () => {
+  const servers = known('192.0.2.1:1', true);
+  servers.tell(others);
+  expect(await order(servers)).toBe('192.0.2.1:1,192.0.2.3:33,[2001:db8::4]:44');
+});
+
+test('one that failed comes last, until it was reached or all have failed', async () => {
+  const servers = known('192.0.2.1:1,192.0.2.2:2');
+  const [first = { host: '', port: 0 }] = parseServerList('192.0.2.1:1') ?? [];
+  servers.failed(first);
+  expect(await order(servers)).toBe('192.0.2.2:2,192.0.2.1:1');
+  servers.reached(first);
+  expect(await order(servers)).toBe('192.0.2.1:1,192.0.2.2:2');
+  servers.failed(first);
+  servers.allFailed();
+  expect(await order(servers)).toBe('192.0.2.1:1,192.0.2.2:2');
+});
+
+test('it waits longer for each when all have failed, and for one that is alone', async () => {
+  const patience = async (servers: KnownServers) => (await servers.inOrder()).patience;
+  const servers = known('192.0.2.1:1,192.0.2.2:2');
+  expect(await patience(servers)).toBe(QUICK);
+  servers.allFailed();
+  expect(await patience(servers)).toBe(PATIENT);
+  servers.reached({ host: '192.0.2.1', port: 1 });
+  expect(await patience(servers)).toBe(QUICK);
+  expect(await patience(known('192.0.2.1:1'))).toBe(PATIENT);
+});
+
+test('a name stands for all of its addresses; one that leads nowhere stays as it is', async () => {
+  const addresses = (await dns.lookup('localhost', { all: true })).map(({ address }) => address);
+  expect(await order(known('localhost:1'))).toBe(
+    addresses.length > 1 ? formatServerList(addresses.map((host) => ({ host, port: 1 }))) : 'localhost:1',
+  );
+  expect(await order(known('no-such-host.invalid:1,192.0.2.2:2'))).toBe('no-such-host.invalid:1,192.0.2.2:2');
+});
