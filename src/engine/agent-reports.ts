@@ -51,7 +51,7 @@ export class AgentReports {
   /** A client's agent connected to this server, or disconnected. */
   onSeen(entry: ClientEntry): void {
     if (entry.session) this.#environment.nodes?.agentConnected(entry.wanted.id);
-    else this.#environment.nodes?.agentDisconnected(entry.wanted.id);
+    else this.#environment.nodes?.agentDisconnected(entry.wanted.id, entry.ended);
     this.onMoved(entry);
   }
 

@@ -53,6 +53,8 @@ export class ClientEntry {
   readonly meter: ClientUsage;
   readonly tunnels = new Set<ClientTunnel>();
   session: AgentSession | undefined;
+  /** Its agent, which is not connected, said that it ends. */
+  ended = false;
   /** The client may not serve, and was already cut off. */
   suspended = false;
   #lastOnlineAt: number | null = null;
@@ -159,6 +161,7 @@ export class ClientEntry {
   }
 
   disconnected(now: number): void {
+    this.ended = this.session?.leaving === true;
     this.session = undefined;
     this.#lastOnlineAt = now;
   }

@@ -35,8 +35,8 @@ export interface OtherNodes {
   counts(clientId: number): boolean;
   /** A client's agent has connected to this node, which is its home from now on. */
   agentConnected(clientId: number): void;
-  /** It has disconnected; it may be at another node already. */
-  agentDisconnected(clientId: number): void;
+  /** It has disconnected; it may be at another node already. @param ended it said that it ends */
+  agentDisconnected(clientId: number, ended: boolean): void;
   /** A client's agent, which is connected here, reports on the health of its targets. */
   health(clientId: number, report: HealthMessage): void;
   /** A visitor's address was allowed by the password of a client. */

@@ -29,8 +29,8 @@ export const nodeWelcomeSchema = z.object({ name });
 /** Most elements of a list in one message: it fits a frame. */
 export const NODE_LIST = 500;
 
-/** A client whose agent is or was connected to the node: its id, the epoch of that, and whether it is connected now. */
-const home = z.tuple([z.int(), z.int().min(0), z.boolean()]);
+/** A client whose agent is or was connected to the node: its id, the epoch of that, whether it is connected now, and whether it said that it ends. */
+const home = z.tuple([z.int(), z.int().min(0), z.boolean(), z.boolean()]);
 
 /** Control messages between nodes. Unknown ones are ignored: a newer node may know more. */
 export const nodeMessageSchema = z.discriminatedUnion('type', [

@@ -69,6 +69,11 @@ export class AgentSession extends BridgeSession {
     return this.#leaving || this.streamCount >= MAX_STREAMS ? undefined : this.mux.open(payload, dataFollows, this.info.credit ? credit : undefined);
   }
 
+  /** The agent said that it ends. */
+  get leaving(): boolean {
+    return this.#leaving;
+  }
+
   /** Sets the targets of a tunnel's direct paths, from their next connection on. */
   retarget(tunnelId: number, targets: readonly string[]): void {
     const message: ServerMessage = { type: 'targets', tunnelId, targets: [...targets] };

@@ -1,4 +1,4 @@
-import { encodeNodeRequest } from '../../wire/node-messages.ts';
+import { encodeNodeRequest, type NodeRequest } from '../../wire/node-messages.ts';
 import type { Joinable, Opener, OpenerVisitor } from '../../wire/stream.ts';
 import type { NodeLink } from './node-link.ts';
 
@@ -15,8 +15,12 @@ export class HomeOpener implements Opener {
 
   open(payload: Buffer, dataFollows = false, credit?: number, visitor?: OpenerVisitor): Joinable | undefined {
     if (!visitor) return undefined;
-    const { of, id, socket: { remoteAddress: address, remotePort: port, local } } = visitor;
-    const request = encodeNodeRequest({ kind: 'visitor', clientId: this.#clientId, of, id, address, port, local, dataFollows, credit }, payload);
-    return this.#link.open(request, dataFollows, credit);
+    return this.#link.open(encodeNodeRequest(visitorRequest(this.#clientId, visitor, dataFollows, credit), payload), dataFollows, credit);
   }
+}
+
+/** The request to a client's home to carry a visitor's connection. */
+export function visitorRequest(clientId: number, visitor: OpenerVisitor, dataFollows: boolean, credit: number | undefined): NodeRequest<'visitor'> {
+  const { of, id, socket: { remoteAddress: address, remotePort: port, local } } = visitor;
+  return { kind: 'visitor', clientId, of, id, address, port, local, dataFollows, credit };
 }

@@ -6,6 +6,8 @@ export interface Home {
   readonly epoch: number;
   /** Its agent is connected. */
   readonly connected: boolean;
+  /** The agent said that it ends, so it does not come back at once. */
+  readonly ended: boolean;
 }
 
 /** The homes of clients that a node knows. Of two, the one with the higher epoch counts, so that all nodes agree, in whatever order they receive them. */

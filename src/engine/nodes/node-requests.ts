@@ -1,12 +1,15 @@
 import { type DialResult, encodeDialResult } from '../../wire/dial-result.ts';
 import type { HealthMessage } from '../../wire/health.ts';
 import { MessageSocket } from '../../wire/message-socket.ts';
+import { joinedEnds } from '../../wire/joined-ends.ts';
 import type { Stream } from '../../wire/mux.ts';
 import type { NodeRequest } from '../../wire/node-messages.ts';
 import { decodeOpen } from '../../wire/open.ts';
 import { socketPair } from '../../wire/socket-pair.ts';
+import type { Joinable, OpenerVisitor } from '../../wire/stream.ts';
 import type { Environment } from '../environment.ts';
 import type { ClientState, ConnectionsPage, ConnectionState, EngineEvent, HostState, RefusalCause, RowRange, Traffic, TunnelState } from '../face.ts';
+import { visitorRequest } from './home-opener.ts';
 import { totalsOf } from './known-counters.ts';
 import type { Tunnels } from '../tunnels/tunnels.ts';
 
@@ -78,8 +81,16 @@ export class NodeRequests {
     }
   }
 
+  /** Takes a visitor who came to this node, and whose client's home this node has become meanwhile. */
+  open(clientId: number, payload: Buffer, dataFollows = false, credit?: number, visitor?: OpenerVisitor): Joinable | undefined {
+    if (!visitor) return undefined;
+    const [near, far] = joinedEnds();
+    this.#takeVisitor(far, visitorRequest(clientId, visitor, dataFollows, credit), payload);
+    return near;
+  }
+
   /** Admits, counts and limits the connection as if the visitor had come to this node. */
-  #takeVisitor(stream: Stream, { clientId, of, id, address, port, local, dataFollows, credit }: NodeRequest<'visitor'>, payload: Buffer): void {
+  #takeVisitor(stream: Joinable, { clientId, of, id, address, port, local, dataFollows, credit }: NodeRequest<'visitor'>, payload: Buffer): void {
     const { clients, hosts, admission } = this.#environment;
     const entry = clients.get(clientId);
     const tunnel = of === 'tunnel' ? this.#tunnels.get(id) : undefined;

@@ -4,10 +4,13 @@ import type { Environment } from '../environment.ts';
 import type { EngineEvent } from '../face.ts';
 import type { HealthMessage } from '../../wire/health.ts';
 import type { Stream } from '../../wire/mux.ts';
-import { decodeNodeRequest, NODE_LIST, type NodeInfo, type NodeMessage } from '../../wire/node-messages.ts';
-import { MAX_OTHER_SERVERS, type OtherServer } from '../../wire/other-servers.ts';
+import type { Opener } from '../../wire/stream.ts';
+import { decodeNodeRequest, type NodeInfo, type NodeMessage } from '../../wire/node-messages.ts';
+import type { OtherServer } from '../../wire/other-servers.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { ask } from './ask.ts';
+import { AwaitedHomes } from './awaited-homes.ts';
+import { type ChangedRecord, ChangedRecords, inLists } from './changed-records.ts';
 import { Gathered } from './gathered.ts';
 import { HomeOpener } from './home-opener.ts';
 import { type Home, Homes } from './homes.ts';
@@ -17,10 +20,11 @@ import { totalsAnswer } from './node-answers.ts';
 import type { NodeLink, NodePlace } from './node-link.ts';
 import { NodeLinks } from './node-links.ts';
 import type { NodeRequests } from './node-requests.ts';
+import { otherPlaces } from './other-places.ts';
+import { rank } from './rank.ts';
 
-/** How long news are gathered before they are sent, in ms. */
+/** How long news of homes are gathered before they are sent, in ms. */
 const HOMES_MS = 5;
-const CHANGED_MS = 50;
 
 /** What the nodes use of the rest of the engine. */
 export interface NodesParts {
@@ -43,13 +47,11 @@ export class Nodes implements OtherNodes, NodeHandlers {
   readonly #parts: NodesParts;
   readonly #links: NodeLinks;
   readonly #homes = new Homes();
+  readonly #awaited: AwaitedHomes;
   readonly #counters: KnownCounters;
   readonly #movedClients: Gathered<number>;
-  readonly #changedRecords: Gathered<string>;
-  readonly #unwatch: () => void;
+  readonly #changed: ChangedRecords;
   #others: readonly OtherServer[] = [];
-  /** An event of another node is being published here: it does not go back. */
-  #hearing = false;
 
   constructor(options: NodeOptions, parts: NodesParts) {
     this.#options = options;
@@ -65,9 +67,12 @@ export class Nodes implements OtherNodes, NodeHandlers {
         return link && await ask(link, { kind: 'totals', clientId }, totalsAnswer) || undefined;
       },
     });
+    this.#awaited = new AwaitedHomes((clientId, ...given) => {
+      const link = this.linkTo(clientId);
+      return link ? new HomeOpener(link, clientId).open(...given) : parts.requests.open(clientId, ...given);
+    }, log);
     this.#movedClients = new Gathered(HOMES_MS, (ids) => this.#sendHomes(this.#links.all(), ids));
-    this.#changedRecords = new Gathered(CHANGED_MS, (records) => this.#sendChanged(records));
-    this.#unwatch = parts.environment.watch((event) => this.#onEvent(event));
+    this.#changed = new ChangedRecords(parts.environment, (records) => this.#sendChanged(records));
   }
 
   /** The name of this node. */
@@ -88,7 +93,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
   /** The nodes that there are now. Others are no longer dialed when they are lost. */
   use(nodes: readonly NodePlace[]): void {
     this.#links.use(nodes);
-    const others = othersOf(this.name, nodes);
+    const others = otherPlaces(this.name, nodes);
     if (isDeepStrictEqual(others, this.#others)) return;
     this.#others = others;
     this.#parts.onOthers(others);
@@ -100,9 +105,9 @@ export class Nodes implements OtherNodes, NodeHandlers {
   }
 
   close(): void {
-    this.#unwatch();
+    this.#awaited.close();
     this.#movedClients.stop();
-    this.#changedRecords.stop();
+    this.#changed.stop();
     this.#links.close();
   }
 
@@ -118,9 +123,10 @@ export class Nodes implements OtherNodes, NodeHandlers {
     return this.linkTo(clientId) !== undefined;
   }
 
-  openerTo(clientId: number, localProxy: boolean): HomeOpener | undefined {
+  openerTo(clientId: number, localProxy: boolean): Opener | undefined {
     const link = this.linkTo(clientId) ?? (localProxy && this.#homes.get(clientId)?.connected !== true ? this.#links.get(this.#chosen(clientId)) : undefined);
-    return link && new HomeOpener(link, clientId);
+    if (link) return new HomeOpener(link, clientId);
+    return localProxy || this.#parts.environment.clients.get(clientId)?.session ? undefined : this.#awaited.opener(clientId);
   }
 
   /** Whether this node is the client's home: only then it knows its counters. */
@@ -169,14 +175,16 @@ export class Nodes implements OtherNodes, NodeHandlers {
   agentConnected(clientId: number): void {
     if (!this.isHome(clientId)) this.#counters.lose(clientId);
     this.#counters.learn(clientId, this.#before(clientId));
-    this.#homes.learn(clientId, { node: this.name, epoch: this.#homes.nextEpoch(clientId, this.#parts.environment.now()), connected: true });
+    this.#homes.learn(clientId, { node: this.name, epoch: this.#homes.nextEpoch(clientId, this.#parts.environment.now()), connected: true, ended: false });
     this.#movedClients.add(clientId);
+    this.#awaited.found(clientId);
   }
 
-  /** It has disconnected; it may be at another node already. */
-  agentDisconnected(clientId: number): void {
+  agentDisconnected(clientId: number, ended: boolean): void {
     const home = this.#homes.get(clientId);
-    if (home?.node === this.name && this.#homes.learn(clientId, { ...home, connected: false })) this.#movedClients.add(clientId);
+    if (home?.node !== this.name || !this.#homes.learn(clientId, { ...home, connected: false, ended })) return;
+    this.#movedClients.add(clientId);
+    this.#await(clientId);
   }
 
   /** The client was deleted. */
@@ -187,11 +195,20 @@ export class Nodes implements OtherNodes, NodeHandlers {
   #learn(clientId: number, home: Home): void {
     if (!this.#homes.learn(clientId, home)) return;
     this.#counters.lose(clientId);
+    this.#await(clientId);
     const entry = this.#parts.environment.clients.get(clientId);
     if (!entry) return;
     // What is left here of a session that the agent has given up would never end by itself.
     entry.session?.close('replaced', 'an agent with the same vkey connected to another server of the installation');
-    this.#hear(() => this.#parts.onSeen(entry));
+    this.#changed.hear(() => this.#parts.onSeen(entry));
+  }
+
+  /** Where the client's agent is has changed: connections wait for an agent that is nowhere, unless it has ended. */
+  #await(clientId: number): void {
+    const home = this.#homes.get(clientId);
+    const nowhere = home && (home.connected ? home.node !== this.name && !this.#links.get(home.node) : !home.ended);
+    if (nowhere && this.#others.length > 0) this.#awaited.lost(clientId);
+    else this.#awaited.found(clientId);
   }
 
   // News for other nodes
@@ -211,24 +228,19 @@ export class Nodes implements OtherNodes, NodeHandlers {
     this.#links.send({ type: 'health', clientId, report });
   }
 
-  #onEvent({ kind, id }: EngineEvent): void {
-    if (!this.#hearing) this.#changedRecords.add(`${kind} ${id}`);
-  }
-
-  #sendChanged(records: readonly string[]): void {
-    const own = records.flatMap((record): Array<[EngineEvent['kind'], number]> => {
-      const [kind, id] = record.split(' ');
-      if (kind !== 'client' && kind !== 'tunnel' && kind !== 'host') return [];
-      const clientId = this.clientOf(kind, Number(id));
-      return clientId !== undefined && this.isHome(clientId) ? [[kind, Number(id)]] : [];
+  /** The state of clients whose home is here is news for other nodes. */
+  #sendChanged(records: ChangedRecord[]): void {
+    const own = records.filter(([kind, id]) => {
+      const clientId = this.clientOf(kind, id);
+      return clientId !== undefined && this.isHome(clientId);
     });
-    for (const part of inLists(own)) this.#links.send({ type: 'changed', records: part });
+    if (own.length > 0) this.#links.send({ type: 'changed', records: own });
   }
 
   #sendHomes(links: Iterable<NodeLink>, ids: readonly number[]): void {
-    const homes = ids.flatMap((id): Array<[number, number, boolean]> => {
+    const homes = ids.flatMap((id): Array<[number, number, boolean, boolean]> => {
       const home = this.#homes.get(id);
-      return home?.node === this.name ? [[id, home.epoch, home.connected]] : [];
+      return home?.node === this.name ? [[id, home.epoch, home.connected, home.ended]] : [];
     });
     for (const link of links) for (const part of inLists(homes)) link.send({ type: 'homes', homes: part });
   }
@@ -244,7 +256,8 @@ export class Nodes implements OtherNodes, NodeHandlers {
     this.#counters.loseOthers();
     for (const [clientId, { connected }] of this.#homes.of(node)) {
       const entry = connected ? this.#parts.environment.clients.get(clientId) : undefined;
-      if (entry) this.#hear(() => this.#parts.onSeen(entry));
+      if (connected) this.#await(clientId);
+      if (entry) this.#changed.hear(() => this.#parts.onSeen(entry));
     }
   }
 
@@ -264,14 +277,14 @@ export class Nodes implements OtherNodes, NodeHandlers {
     const { clients, now } = this.#parts.environment;
     switch (message.type) {
       case 'homes':
-        for (const [clientId, epoch, connected] of message.homes) this.#learn(clientId, { node, epoch, connected });
+        for (const [clientId, epoch, connected, ended] of message.homes) this.#learn(clientId, { node, epoch, connected, ended });
         break;
       case 'changed':
-        this.#hear(() => message.records.forEach(([kind, id]) => this.#parts.environment.tell(kind, id)));
+        this.#changed.hear(() => message.records.forEach(([kind, id]) => this.#parts.environment.tell(kind, id)));
         break;
       case 'health': {
         const entry = clients.get(message.clientId);
-        if (entry && this.#homes.get(message.clientId)?.node === node) this.#hear(() => this.#parts.onHealth(entry, message.report));
+        if (entry && this.#homes.get(message.clientId)?.node === node) this.#changed.hear(() => this.#parts.onHealth(entry, message.report));
         break;
       }
       case 'allowed':
@@ -281,38 +294,4 @@ export class Nodes implements OtherNodes, NodeHandlers {
         this.#options.onCommitted?.();
     }
   }
-
-  /** Runs what another node has caused. */
-  #hear(work: () => void): void {
-    this.#hearing = true;
-    work();
-    this.#hearing = false;
-  }
-}
-
-/** The other nodes, from the one after this on: if there are many, each node tells of different ones. */
-function othersOf(own: string, nodes: readonly NodePlace[]): OtherServer[] {
-  const others = nodes.filter(({ name }) => name !== own).toSorted((one, other) => one.name < other.name ? -1 : 1);
-  const after = others.filter(({ name }) => name > own);
-  return [...after, ...others.slice(0, others.length - after.length)].slice(0, MAX_OTHER_SERVERS)
-    .map(({ host, bridgePort, port }) => ({ host, port: bridgePort, tlsPort: port }));
-}
-
-/** A number that looks random, from the same pair always the same. */
-function rank(node: string, clientId: number): number {
-  let number = clientId;
-  for (let at = 0; at < node.length; at++) number = mixed(number ^ node.charCodeAt(at));
-  return mixed(number);
-}
-
-/** The finalizer of MurmurHash3: each bit of the number changes each bit of the result with a probability of one half. */
-function mixed(number: number): number {
-  let bits = number;
-  bits = Math.imul(bits ^ bits >>> 16, 0x85ebca6b);
-  bits = Math.imul(bits ^ bits >>> 13, 0xc2b2ae35);
-  return (bits ^ bits >>> 16) >>> 0;
-}
-
-function* inLists<T>(all: readonly T[]): Generator<T[]> {
-  for (let start = 0; start < all.length; start += NODE_LIST) yield all.slice(start, start + NODE_LIST);
 }

@@ -58,7 +58,7 @@ test('an attacker, an agent and a node of another installation get no link, and 
   await expect(prove(node, { tls: false })).rejects.toMatchObject({ code: 'refused', refusal: { code: 'tls-needed' } });
   // What an authenticated agent sends is none of a node's messages.
   const agent = await RawPeer.connect(node, {});
-  agent.control({ type: 'homes', homes: [[CLIENT.id, Number.MAX_SAFE_INTEGER, true]] });
+  agent.control({ type: 'homes', homes: [[CLIENT.id, Number.MAX_SAFE_INTEGER, true, false]] });
   agent.control({ type: 'allowed', clientId: CLIENT.id, address: '192.0.2.1' });
   await node.log.line(/the agent sent a control message that this server does not know/);
   expect(node.engine.nodes?.isHome(CLIENT.id)).toBe(true);
