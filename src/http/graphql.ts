@@ -11,9 +11,9 @@ import type { HttpCallers } from './callers.ts';
 import { authenticate, type Authentication } from './graphql-authentication.ts';
 import { queryLimits } from './graphql-limits.ts';
 import { type Origin, runOperations } from './graphql-operations.ts';
-import { sendGraphiql } from './graphiql.ts';
 import { isNavigation } from './navigation.ts';
 import { isForeign } from './origin.ts';
+import { panelDocument } from './panel.ts';
 import { stalledMs } from './server.ts';
 
 /** Maximum size of a request body in bytes. */
@@ -48,23 +48,25 @@ export function createGraphql({ services, settings, callers, stalledMs: ms = sta
     plugins: [runOperations(services, ms), ...queryLimits, maskedValidation(maskError)],
   });
 
-  return express.Router().use(requireOwnOrigin, async (request, response) => {
+  const sendGraphiql = panelDocument('graphiql.html', settings.basePath);
+
+  return express.Router().use(requireOwnOrigin, async (request, response, next) => {
     // Authentication takes time, too.
     await services.timeSlices.next(request.ip ?? '');
     const outcome = await authenticate(callers, request);
     if (outcome.kind !== 'known') return refuse(request, response, outcome);
     const isPage = request.method === 'GET' && request.accepts(['json', 'html']) === 'html';
-    if (!isPage && request.method !== 'POST') {
+    if (isPage) return sendGraphiql(request, response.vary('Accept'), next);
+    if (request.method !== 'POST') {
       response.set('Allow', 'POST');
       return fail(response, 405, 'BAD_REQUEST', 'GraphQL operations are sent by POST');
     }
-    if (!isPage && request.is('json') === false) return fail(response, 415, 'BAD_REQUEST', 'the body has to be application/json');
+    if (request.is('json') === false) return fail(response, 415, 'BAD_REQUEST', 'the body has to be application/json');
     const { caller } = outcome;
     const endSlot = await takeSlot(services, caller);
     if (endSlot === undefined) return fail(response, 429, 'TOO_MANY_OPERATIONS');
     response.once('close', endSlot);
     if (response.closed) endSlot();
-    if (isPage) return sendGraphiql(request, response);
     // Otherwise proxies such as nginx would buffer events until they have a full block.
     if (request.get('accept')?.includes('text/event-stream')) response.set('X-Accel-Buffering', 'no');
     return yoga(request, response, { caller, response, endSlot });

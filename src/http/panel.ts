@@ -44,6 +44,18 @@ const policy = [
 const encodings = [['br', '.br'], ['gzip', '.gz']] as const;
 
 /**
+ * Responds with a document that `src/prepare/panel.mjs` wrote.
+ * @param directory that it was written to
+ */
+export function panelDocument(name: string, basePath: string, directory: URL = packageFile('dist/panel/')): RequestHandler {
+  const html = readFileSync(new URL(name, directory), 'utf8').replaceAll('%BASE%', basePath);
+  return (_request, response) => {
+    // Without Referrer-Policy, browsers without scripts would not send the login form's origin.
+    response.set({ 'Content-Security-Policy': policy, 'Cache-Control': 'no-cache', 'Referrer-Policy': 'same-origin' }).type('html').send(html);
+  };
+}
+
+/**
  * The panel: its pages, the page at `/api` that tries the legacy API, and below `/panel/` their scripts and styles. The names of these contain a hash of their content, so that browsers may keep them.
  * @param directory that `src/prepare/panel.mjs` wrote
  */
@@ -51,13 +63,6 @@ export function panelRoutes({ basePath }: { readonly basePath: string }, directo
   const assets = new URL('assets/', directory);
   const names: ReadonlySet<string> = new Set(readdirSync(assets).filter((name) => /\.(js|css)$/.test(name)));
 
-  const sendDocument = (name: string): RequestHandler => {
-    const html = readFileSync(new URL(name, directory), 'utf8').replaceAll('%BASE%', basePath);
-    return (_request, response) => {
-      // Without Referrer-Policy, browsers without scripts would not send the login form's origin.
-      response.set({ 'Content-Security-Policy': policy, 'Cache-Control': 'no-cache', 'Referrer-Policy': 'same-origin' }).type('html').send(html);
-    };
-  };
   const sendAsset: RequestHandler<{ name: string }> = (request, response, next) => {
     const { name } = request.params;
     if (!names.has(name)) return next();
@@ -69,5 +74,8 @@ export function panelRoutes({ basePath }: { readonly basePath: string }, directo
     // Relative to the directory: express sends no file whose path has a component that begins with a dot, where the program itself may be.
     response.sendFile(name + (suffix ?? ''), { root: fileURLToPath(assets), cacheControl: false, lastModified: false });
   };
-  return Router().get(pages, sendDocument('index.html')).get('/api', sendDocument('api.html')).get('/panel/:name', sendAsset);
+  return Router().get(pages, panelDocument('index.html', basePath, directory)).get('/api', panelDocument('api.html', basePath, directory)).get(
+    '/panel/:name',
+    sendAsset,
+  );
 }

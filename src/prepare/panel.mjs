@@ -7,8 +7,8 @@ import { PrepareError, root } from './run.mjs';
 /** Maximum size of what the first page loads, compressed, in bytes. */
 const initialLimit = 300 * 1024;
 
-/** The documents, and the script that each loads: the panel, and the page at /api. */
-const documents = { 'index.html': 'src/panel/main.tsx', 'api.html': 'src/panel/api-page/main.tsx' };
+/** The documents, and the script that each loads: the panel, and the pages at /api and /graphql. */
+const documents = { 'index.html': 'src/panel/main.tsx', 'api.html': 'src/panel/api-page/main.tsx', 'graphiql.html': 'src/panel/graphiql/main.tsx' };
 
 /** What the first page loads: the frame, and the dashboard. */
 const firstPage = ['main.tsx', 'pages/dashboard.tsx'].map((name) => `src/panel/${name}`);

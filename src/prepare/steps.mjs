@@ -84,12 +84,12 @@ function step(name, doing, make, inputs, ...outputs) {
 
 /** Packages that are not bundled: they are specific to a platform, read their own files, or are only loaded when needed. */
 const native = ['@photostructure/sqlite', '@node-rs/argon2', 'udx-native', 'pg-native'];
-const withFiles = ['serve-index', 'acme-client', 'selfsigned', 'emitter', '@graphql-yoga/render-graphiql'];
+const withFiles = ['serve-index', 'acme-client', 'selfsigned', 'emitter'];
 
 /** The esbuild options: bundles the program into a few files. */
 export const bundling = (outdir) => ({
   absWorkingDir: root,
-  entryPoints: ['src/main.ts', 'src/store/sqlite/worker.ts', 'src/http/graphiql-worker.ts'],
+  entryPoints: ['src/main.ts', 'src/store/sqlite/worker.ts'],
   outbase: 'src',
   outdir,
   chunkNames: 'part-[name]-[hash]',

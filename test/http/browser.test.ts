@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'puppeteer-core';
-import { exampleTabs } from '../../src/http/graphiql-examples.ts';
 import { testBrowser } from '../support/browser.ts';
 import { endChildren } from '../support/child.ts';
 import { startServer, write } from '../support/processes.ts';
@@ -62,19 +61,6 @@ describeWith('chromium', 'in a browser', () => {
       expect(complaints.filter((text) => !text.includes('401'))).toEqual([]);
     }, 60_000);
   });
-
-  test('GraphiQL opens with its examples and runs one, below a base path, with nothing from elsewhere and no complaint', async () => {
-    const url = urls.get('/adit');
-    const login = await browser.open(`${url}/api`);
-    await login.page.waitForFunction(() => document.querySelectorAll('#operation option').length > 30);
-    await call(login.page, 'post_login_verify', { username: 'admin', password });
-    const { page, complaints } = await browser.open(`${url}/graphql`);
-    await page.waitForSelector('.graphiql-tab');
-    expect(await page.$$eval('.graphiql-tab', (tabs) => tabs.length)).toBe(exampleTabs.length);
-    await page.click('.graphiql-execute-button');
-    await page.waitForFunction(() => document.querySelector('.result-window')?.textContent?.includes('first-key'));
-    expect(complaints).toEqual([]);
-  }, 120_000);
 
   test('the login page reports a wrong password, and redirects to the start page with a session after the right one', async () => {
     const url = urls.get('/adit');

@@ -94,28 +94,6 @@ test('a result that is not read is dropped, and the slot of its operation is rel
   for (const end of ends) end();
 }, 40_000);
 
-test('the page of the editor has a slot of its caller until it is read, so that nobody can request it without end', async () => {
-  const app = await start();
-  const { hostname, port } = new URL(app.url);
-  let refused = 0;
-  const most = slotLimits.running + slotLimits.waiting;
-  for (let n = 0; n < most + 5; n++) {
-    const socket = connect({ host: hostname, port: Number(port) });
-    open.push(socket);
-    socket.on('error', () => undefined).once('data', (part: Buffer) => {
-      if (part.toString().startsWith('HTTP/1.1 429')) refused++;
-      socket.pause();
-    });
-    socket.write(`GET /graphql HTTP/1.1\r\nhost: x\r\nauthorization: ${basic().authorization}\r\naccept: text/html\r\n\r\n`);
-  }
-  await eventually(() => refused, (count) => count === 5);
-  const page = fetch(`${app.url}/graphql`, { headers: { ...basic(), accept: 'text/html' } });
-  expect((await page).status).toBe(429);
-  for (const socket of open.splice(0)) socket.destroy();
-  await eventually(() => app.connections, (count) => count <= 1);
-  expect((await fetch(`${app.url}/graphql`, { headers: { ...basic(), accept: 'text/html' } })).status).toBe(200);
-}, 40_000);
-
 test('a subscriber that reads gets a comment often enough to stay, and proxies keep nothing back', async () => {
   const app = await start({ stalledMs: 1000 });
   const socket = await deaf(app, 'subscription { clientChanged { id } }', 'text/event-stream');

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { getIntrospectionQuery, getOperationAST, Kind, parse } from 'graphql';
 import { costOf } from '../../src/http/graphql-cost.ts';
-import { exampleTabs } from '../../src/http/graphiql-examples.ts';
+import { exampleTabs } from '../../src/panel/graphiql/examples.ts';
 import { limits } from '../../src/http/graphql-limits.ts';
 import { schema } from '../../src/schema/schema.ts';
 

@@ -6,7 +6,6 @@ const PROGRAM = 'src/main.ts';
 /** Threads of the program, by the file that starts each: it imports them as far as suites are concerned. */
 const THREADS: ReadonlyArray<readonly [starter: string, thread: string]> = [
   ['src/store/sqlite/worker-link.ts', 'src/store/sqlite/worker.ts'],
-  ['src/http/graphiql.ts', 'src/http/graphiql-worker.ts'],
 ];
 type Imports = ReadonlyMap<string, readonly string[]>;
 

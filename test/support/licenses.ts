@@ -15,6 +15,7 @@ export const allowedLicenses: ReadonlySet<string> = new Set([
   'ISC',
   'MIT',
   'MIT and ISC',
+  'Python-2.0',
   'Unlicense',
   '(BSD-3-Clause OR GPL-2.0)',
 ]);

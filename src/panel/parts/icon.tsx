@@ -1,5 +1,6 @@
 /** The drawings of the icons, on a grid of 16 (the logo: 24) units. */
 const drawings = {
+  close: <path d='m4 4 8 8M12 4l-8 8' />,
   plus: <path d='M8 3v10M3 8h10' />,
   stop: <path d='M5.5 1.8h5l3.7 3.7v5l-3.7 3.7h-5L1.8 10.5v-5zM8 5v3.5M8 10.9v.01' />,
   warn: <path d='M8 2.5 14.5 13.5h-13zM8 6.7v3M8 11.6v.01' />,
