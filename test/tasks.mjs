@@ -44,7 +44,10 @@ async function coverage(args) {
   say(`the lines that were run: ${directory}/index.html, as text in report.txt`);
 }
 
-/** Runs sequentially (some tests measure memory or time): test/e2e at full length, endurance-only suites, and all cases of the parsers' property tests. */
+/**
+ * Runs sequentially (some tests measure memory or time): test/e2e at full length, endurance-only suites, all cases of the parsers' property tests, and on both databases what
+ * `npm test` only runs on one.
+ */
 async function endurance(args) {
   process.env.ADIT_ENDURANCE = '1';
   const suites = args.length > 0
@@ -56,9 +59,11 @@ async function endurance(args) {
       'test/fuzz/',
       'test/model/',
       'test/rules/',
-      'test/legacy/(input|parameters)',
+      'test/authorisation/',
+      'test/http/(login|tokens)',
+      'test/legacy/',
       'test/migration/round-trip',
-      'test/schema/host-parsers',
+      'test/schema/',
       'test/wire/peer-text',
     ];
   await jest(['--testMatch', '**/test/**/*.(test|endurance).ts', '--runInBand', ...suites]);

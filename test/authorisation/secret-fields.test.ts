@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { getNamedType, isLeafType, isObjectType } from 'graphql';
 import type { Caller } from '../../src/rules/caller.ts';
 import { schema } from '../../src/schema/schema.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { type RootField, rootFields, wholeOperation } from '../support/every-field.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
@@ -81,7 +81,7 @@ async function shown(api: TestSchema, caller: Caller): Promise<string[]> {
   return [...found].toSorted();
 }
 
-eachDialect('tokens without secrets', (databases) => {
+eitherDialect('tokens without secrets', (databases) => {
   test('see none of them in any query, of an administrator or a user; tokens with them see all', async () => {
     const api = await openTestSchema(databases, { publicUrl: 'https://adit.example' });
     await world(api);
@@ -117,7 +117,7 @@ eachDialect('tokens without secrets', (databases) => {
   });
 });
 
-eachDialect('tokens for a wall', (databases) => {
+eitherDialect('tokens for a wall', (databases) => {
   test('can only use two fields, and see numbers, states and notes there', async () => {
     const api = await openTestSchema(databases);
     await world(api);

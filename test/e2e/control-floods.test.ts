@@ -1,14 +1,14 @@
-import { expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Frame } from '../../src/wire/frames.ts';
+import { endChildren } from '../support/child.ts';
 import { sized } from '../support/endurance.ts';
 import { LoopHold, watchedLoop } from '../support/loop-hold.ts';
+import { startServer, write } from '../support/processes.ts';
 import { RawPeer } from '../support/raw-peer.ts';
-import { serve } from '../support/served.ts';
-import { startEcho } from '../support/target.ts';
-import { write } from '../support/processes.ts';
+import { removeScratchDirectories } from '../support/scratch.ts';
 
 /** How long each flood lasts, in ms, and how many floods are measured. The best one counts, since other suites use the CPUs too in `npm test`. */
-const lasts = sized(2000, 10_000);
+const lasts = sized(1000, 10_000);
 const attempts = sized(3, 1);
 /** What the server's main thread may compute between two iterations of its event loop, in ms of its own CPU time. */
 const mostHeld = 50;
@@ -43,13 +43,23 @@ const messages: ReadonlyArray<readonly [name: string, text: string]> = [
   ['tiny messages', '{}'],
 ];
 
+let bridge: { readonly host: string; readonly port: number };
+let hold: LoopHold;
+
+beforeAll(async () => {
+  const server = await startServer({ environment: watchedLoop });
+  await write(server, '/client/add/', { vkey: 'the key of the attacker', config_conn_allow: 1 });
+  bridge = { host: '127.0.0.1', port: server.bridgePort };
+  hold = new LoopHold(server);
+}, 60_000);
+afterAll(async () => {
+  await endChildren();
+  removeScratchDirectories();
+});
+
 test.each(messages)(
   'an agent that floods the server with control messages, is cut off and comes back at once, holds the event loop for 50 ms of CPU at most: %s',
   async (_, text) => {
-    const { server } = await serve((await startEcho()).address, { environment: watchedLoop });
-    const bridge = { host: '127.0.0.1', port: server.bridgePort };
-    await write(server, '/client/add/', { vkey: 'the key of the attacker', config_conn_allow: 1 });
-    const hold = new LoopHold(server);
     const message = Buffer.from(text);
     async function attack(until: number): Promise<void> {
       while (performance.now() < until) {

@@ -6,7 +6,7 @@ import { SocksClient } from 'socks';
 import { z } from 'zod';
 import { importReport } from '../../src/schema/import/report.ts';
 import { endChildren } from '../support/child.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { startHttpTarget } from '../support/http-target.ts';
@@ -45,7 +45,7 @@ async function ask(options: http.RequestOptions): Promise<string> {
   return `${response?.statusCode} ${body}`;
 }
 
-eachDialect('adit import nps', (databases) => {
+eitherDialect('adit import nps', (databases) => {
   test('imports with its flags; then a server serves what was imported: tunnels, hosts, accounts of proxies', async () => {
     const [echo, web] = [await startEcho(), await startHttpTarget()];
     const [tcp, proxy, socks] = [await freePort(), await freePort(), await freePort()];
@@ -113,7 +113,7 @@ eachDialect('adit import nps', (databases) => {
     for (const [user, password] of [['bob', 'wrong'], ['client', 'secret']] as const) {
       await expect(throughSocks(user, password)).rejects.toThrow('Socks5 Authentication failed');
     }
-  }, 60_000);
+  }, 120_000);
 });
 
 test('a running server imports at once: the port listens, the lists show it, records keep ids and counters; two records exchange keys and ports', async () => {
@@ -159,7 +159,7 @@ test('a running server imports at once: the port listens, the lists show it, rec
   );
   await listening(server, 31);
   expect(await answer(first)).toBe('two');
-}, 60_000);
+}, 120_000);
 
 test('a server with HTTPS imports, too', async () => {
   const server = await startServer({ environment: { ADIT_HTTP_TLS: 'self-signed' } });

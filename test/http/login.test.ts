@@ -1,13 +1,13 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Api, testAdminPassword, testApis } from '../support/api.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { subscribe, type Subscription } from '../support/sse.ts';
 
 const incorrect = { status: 0, msg: 'username or password incorrect' };
 const success = { status: 1, msg: 'login success' };
 
-eachDialect('logins and sessions', (databases) => {
+eitherDialect('logins and sessions', (databases) => {
   const apis = testApis(databases);
   let api: Api;
   beforeAll(async () => {

@@ -2,13 +2,13 @@ import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { nameFormerTokens } from '../../src/schema/access/tokens.ts';
 import { type Api, type CallParameters, testAdminPassword, testApis } from '../support/api.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { parseWithNumbers } from '../support/record-ids.ts';
 
 const key = z.object({ status: z.literal(1), msg: z.literal('regenerate success'), api_token: z.string() });
 
-eachDialect('API tokens', (databases) => {
+eitherDialect('API tokens', (databases) => {
   const apis = testApis(databases);
   let api: Api;
   beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { testApis, type Api } from '../support/api.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 
 const made = new Date(2026, 10, 21, 9, 30);
 
@@ -77,7 +77,7 @@ const fullRecord = {
   WebUserName: 'web',
 };
 
-eachDialect('the endpoints under /client', (databases) => {
+eitherDialect('the endpoints under /client', (databases) => {
   const apis = testApis(databases);
   let api: Api;
   beforeAll(async () => {

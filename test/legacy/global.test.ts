@@ -1,11 +1,11 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { testApis, type Api } from '../support/api.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 
 const domain = { ID: 'platform-47287a8f16ec75e6', Wildcard: '*.example.com', CertFilePath: '', KeyFilePath: '' };
 const state = { ...domain, Status: 'no certificate, HTTP only', ExpiresAt: '', DaysRemaining: 0, ReferenceCount: 0, Readable: false };
 
-eachDialect('the endpoints under /global', (databases) => {
+eitherDialect('the endpoints under /global', (databases) => {
   const apis = testApis(databases);
   let api: Api;
   beforeAll(async () => {

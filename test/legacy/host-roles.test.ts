@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { newToken } from '../../src/schema/access/tokens.ts';
 import { testApis, type Api, type CallParameters } from '../support/api.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 
 const denied = [403, { status: 0, msg: 'permission denied' }];
 const pem = '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----';
 
-eachDialect('hosts and global settings by who calls', (databases) => {
+eitherDialect('hosts and global settings by who calls', (databases) => {
   const apis = testApis(databases);
   let api: Api;
   let alice: string;

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { testApis, type Api } from '../support/api.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 
 /** The record of a started host (contract 1.4). */
 const host = {
@@ -26,7 +26,7 @@ const web = { client_id: 1, host: 'app.example.com', remark: 'web', target: '127
 const platform = { client_id: 1, domain_mode: 'platform', platform_domain_id: 'd', platform_prefix: 'app', scheme: 'http' };
 const pem = '-----BEGIN PRIVATE KEY-----\nplanted secret\n-----END PRIVATE KEY-----\n';
 
-eachDialect('the endpoints for hosts under /index', (databases) => {
+eitherDialect('the endpoints for hosts under /index', (databases) => {
   const apis = testApis(databases);
   let api: Api;
   beforeAll(async () => {

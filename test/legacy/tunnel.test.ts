@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { testApis, type Api } from '../support/api.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 
 const made = new Date(2026, 10, 21, 9, 30);
 
@@ -72,7 +72,7 @@ const tunnel = {
 const ssh = { client_id: 1, type: 'tcp', port: 9001, remark: 'ssh', target: '127.0.0.1:22' };
 const portText = 'The port cannot be opened because it may has been occupied or is no longer allowed.';
 
-eachDialect('the endpoints for tunnels under /index', (databases) => {
+eitherDialect('the endpoints for tunnels under /index', (databases) => {
   const apis = testApis(databases);
   let api: Api;
   beforeAll(async () => {

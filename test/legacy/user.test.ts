@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { testApis, type Api } from '../support/api.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 
 const made = new Date(2026, 10, 21, 9);
 const plain = {
@@ -17,7 +17,7 @@ const plain = {
   CreateTime: '2026-11-21 09:00:00',
 };
 
-eachDialect('the endpoints under /user', (databases) => {
+eitherDialect('the endpoints under /user', (databases) => {
   const apis = testApis(databases);
   let api: Api;
   beforeAll(async () => {

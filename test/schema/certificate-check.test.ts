@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import { covering, expired, makeCertificate, other } from '../support/certificates.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -15,7 +15,7 @@ const problemsOf = async (api: TestSchema, variables: Readonly<Record<string, un
   return { usable, problems };
 };
 
-eachDialect('the check of a certificate before it is stored', (databases) => {
+eitherDialect('the check of a certificate before it is stored', (databases) => {
   test('a pair is described, and whether it can be used for a host', async () => {
     const api = await openTestSchema(databases);
     const pair = { certificate: covering.certificate, privateKey: covering.key };

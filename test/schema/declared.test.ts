@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { AgentRecords, ClientState } from '../../src/engine/face.ts';
 import { AgentDeclarations } from '../../src/schema/writes/agent-records.ts';
 import { deleteLeftRecords } from '../../src/schema/writes/left-records.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { MAX_DECLARED, type DeclaredHost, type DeclaredTunnel } from '../../src/wire/declared.ts';
 import { declaredHostOf, declaredTunnelOf } from '../support/declared-entries.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
@@ -30,7 +30,7 @@ async function counts({ services: { store } }: TestSchema) {
   return { tunnels: await store.db.tunnel.count(), hosts: await store.db.host.count(), slots: client?.tunnelCount, ofHosts: client?.hostCount };
 }
 
-eachDialect('what agents bring along', (databases) => {
+eitherDialect('what agents bring along', (databases) => {
   test('becomes records that the engine serves, changes in place, and is deleted when the session ends', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);

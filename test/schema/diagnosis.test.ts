@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { type CertificateState, refusalCauses } from '../../src/engine/face.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const gate = 'name outcome explanation remedy';
@@ -30,7 +30,7 @@ const newHost = (api: TestSchema, input: Readonly<Record<string, unknown>>) =>
   api.id('mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', { input });
 const diagnosis = (api: TestSchema, variables: Readonly<Record<string, unknown>>) => api.record(ask, { scheme: 'HTTP', ...variables });
 
-eachDialect('diagnosis', (databases) => {
+eitherDialect('diagnosis', (databases) => {
   test('finds the rule that matches a request, and reports the gate that stops it', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);

@@ -3,13 +3,13 @@ import * as z from 'zod';
 import type { Caller } from '../../src/rules/caller.ts';
 import { createContext } from '../../src/schema/context.ts';
 import { useEnrolment } from '../../src/schema/enrolment/write.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const created = z.object({ createEnrolment: z.object({ code: z.string(), enrolment: z.object({ id: z.coerce.number() }) }) });
 const machine = (n: number) => `the secret of machine ${n}`.padEnd(40, '.');
 
-eachDialect('enrolments', (databases) => {
+eitherDialect('enrolments', (databases) => {
   let time = Date.now();
 
   async function world(): Promise<TestSchema> {
@@ -106,7 +106,7 @@ eachDialect('enrolments', (databases) => {
 
 const place = { publicUrl: '', basePath: '/base', ownTls: undefined };
 
-eachDialect('the line that installs an agent', (databases) => {
+eitherDialect('the line that installs an agent', (databases) => {
   async function instructions(api: object, serverUrl: string | null) {
     const schema = await openTestSchema(databases, { api: { ...place, ...api } });
     await schema.ok(

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { sweepExpiries } from '../../src/schema/writes/expiry-sweep.ts';
-import { eachDialect, type TestDatabases } from '../support/database.ts';
+import { eitherDialect, type TestDatabases } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 import { seedClients } from '../support/seed.ts';
 
@@ -21,7 +21,7 @@ const byStatus = async (api: TestSchema) => (await api.record('{ clients(sort: {
 const enabled = (...ids: number[]) => ids.map((id) => ({ id, enabled: true }));
 const off = (...ids: number[]) => ids.map((id) => ({ id, enabled: false }));
 
-eachDialect('an expiry', (databases) => {
+eitherDialect('an expiry', (databases) => {
   test('is published to engine, subscribers and audit log by the next sweep, once', async () => {
     const api = await open(databases);
     const { services, engine, clock } = api;

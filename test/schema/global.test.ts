@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { wantedState } from '../../src/schema/writes/engine-changes.ts';
 import { certificateState } from '../../src/schema/platform-domain/certificate-rules.ts';
 import { covering, expired, other } from '../support/certificates.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const save =
@@ -48,7 +48,7 @@ const platformHost = async (api: TestSchema, input = {}) =>
   });
 const entry = { id: 'platform-e7e1b1', wildcard };
 
-eachDialect('the global settings', (databases) => {
+eitherDialect('the global settings', (databases) => {
   test('are empty at first; what is absent keeps its value, null clears it', async () => {
     const api = await openTestSchema(databases);
     expect(await api.record(read)).toEqual({ blocklist: [], serverUrl: null, platformDomains: [] });

@@ -1,12 +1,12 @@
 import { expect, test } from '@jest/globals';
 import type { Caller } from '../../src/rules/caller.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { domain, hostOperations, newClient, newHost, newUser, type Input } from '../support/host-operations.ts';
 import { openTestSchema } from '../support/schema.ts';
 
 const { create, update, start, stop, remove, one, available } = hostOperations;
 
-eachDialect('hosts of an ordinary user', (databases) => {
+eitherDialect('hosts of an ordinary user', (databases) => {
   /** Two users with a client each, the second of which has a host, and an unowned client. */
   async function tenants() {
     const api = await openTestSchema(databases);

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { domain, hostFields, hostOperations, newClient, newHost, newUser, type Input } from '../support/host-operations.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
@@ -9,7 +9,7 @@ const totals = async ({ services }: TestSchema) =>
 const counts = async ({ services }: TestSchema, id: number) =>
   services.store.db.client.findUniqueOrThrow({ where: { id }, select: { tunnelCount: true, hostCount: true } });
 
-eachDialect('hosts', (databases) => {
+eitherDialect('hosts', (databases) => {
   test('a new host has what was given, in its one spelling, and is started', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api);

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Caller } from '../../src/rules/caller.ts';
 import { AgentDeclarations } from '../../src/schema/writes/agent-records.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { declaredHostOf } from '../support/declared-entries.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
@@ -27,7 +27,7 @@ const route = async (api: TestSchema, host: string, caller?: Caller) => {
   return data;
 };
 
-eachDialect("the server's own names", (databases) => {
+eitherDialect("the server's own names", (databases) => {
   test('are for administrators only: no other caller can give one to a host, by any mutation', async () => {
     const api = await openTestSchema(databases, { publicUrl: 'https://api.example.com' });
     const { hers, alsoHers, alice, web } = await world(api);
@@ -100,7 +100,7 @@ eachDialect("the server's own names", (databases) => {
   });
 });
 
-eachDialect('wildcards of a public suffix', (databases) => {
+eitherDialect('wildcards of a public suffix', (databases) => {
   test('are for administrators only, and keep no administrator from a name below them', async () => {
     const api = await openTestSchema(databases);
     const { hers, free, alice, web } = await world(api);

@@ -5,7 +5,7 @@ import { errorCodes } from '../../src/schema/error-codes.ts';
 import { AditError } from '../../src/schema/errors.ts';
 import { Problems } from '../../src/schema/values/problems.ts';
 import { schema } from '../../src/schema/schema.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type SchemaOver } from '../support/schema.ts';
 
 const extensions = z.object({ code: z.string(), field: z.string(), problems: z.array(z.object({ code: z.string(), field: z.string(), message: z.string() })) });
@@ -67,7 +67,7 @@ describe('problems', () => {
   });
 });
 
-eachDialect('all problems of an input are reported at once, and nothing is written', (databases) => {
+eitherDialect('all problems of an input are reported at once, and nothing is written', (databases) => {
   const long = 'x'.repeat(256);
 
   test('of a tunnel', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema } from '../support/schema.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
 
@@ -9,7 +9,7 @@ const counts = `{ server { counts {
 const modes = (of: Readonly<Record<string, number>>) =>
   ['TCP', 'UDP', 'HTTP_PROXY', 'SOCKS5', 'SECRET', 'P2P', 'FILE'].map((mode) => ({ mode, total: of[mode] ?? 0 }));
 
-eachDialect('what the server says of itself', (databases) => {
+eitherDialect('what the server says of itself', (databases) => {
   test('counts the records that the caller sees, by state', async () => {
     const api = await openTestSchema(databases);
     const { store } = api.services;

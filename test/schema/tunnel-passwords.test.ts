@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Caller } from '../../src/rules/caller.ts';
 import { AgentDeclarations } from '../../src/schema/writes/agent-records.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { declaredTunnelOf } from '../support/declared-entries.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
@@ -21,7 +21,7 @@ async function world(api: TestSchema) {
   return { hers, free, alice, message };
 }
 
-eachDialect('passwords of secret and p2p tunnels', (databases) => {
+eitherDialect('passwords of secret and p2p tunnels', (databases) => {
   test('that are in use are named as such ten times a minute; then every one is, and the guesses are listed and freed', async () => {
     let now = Date.now();
     const api = await openTestSchema(databases, {}, () => now);

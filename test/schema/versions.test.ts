@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 /** A record whose updates name the version that they are based on. */
@@ -63,7 +63,7 @@ const cases: readonly Case[] = [
   },
 ];
 
-eachDialect('versions', (databases) => {
+eitherDialect('versions', (databases) => {
   test.each(cases)('$name is only changed if it still has the expected version', async ({ make, read, update, inputs, resource }) => {
     const api = await openTestSchema(databases);
     const id = await make(api);

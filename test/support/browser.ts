@@ -32,6 +32,9 @@ export function testBrowser(more: readonly string[] = []): { open(url: string, c
         '--disable-sync',
         '--no-first-run',
         '--disable-dev-shm-usage',
+        // Otherwise each window, and so each context, has two pages of its own for the address bar.
+        '--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,StorageServiceOutOfProcess',
+        '--enable-features=NetworkServiceInProcess2',
         ...more,
       ],
     });

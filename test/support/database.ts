@@ -6,6 +6,7 @@ import pino from 'pino';
 import type { Dialect } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/store.ts';
 import { emptyStore } from './empty-store.ts';
+import { endurance } from './endurance.ts';
 import { type PostgresqlServer, startPostgresql } from './postgresql.ts';
 import { describeWith } from './programs.ts';
 import { type TestStore, writable } from './test-store.ts';
@@ -40,6 +41,15 @@ export interface TestDatabases {
 export function eachDialect(name: string, suite: (databases: TestDatabases) => void): void {
   describe(`${name} on SQLite`, () => suite(testDatabases('sqlite')));
   describeWith('initdb', `${name} on PostgreSQL`, () => suite(testDatabases('postgresql')));
+}
+
+/**
+ * Runs a suite over SQLite, and in `npm run endurance` over both databases: for rules above the database, which they ask only what Prisma puts into the words of each. What has
+ * SQL of its own, conflicts, transactions or the order of rows as its subject is for {@link eachDialect}.
+ */
+export function eitherDialect(name: string, suite: (databases: TestDatabases) => void): void {
+  if (endurance) eachDialect(name, suite);
+  else describe(`${name} on SQLite`, () => suite(testDatabases('sqlite')));
 }
 
 /** Makes the databases of the `describe` that it is called in. */

@@ -21,7 +21,9 @@ test.each([[[]], [['one', 'two']]])('a client takes its counters along from home
       ([first, second]) => first === (home === one) && second === (home === two),
     );
     await look();
-    await roundTrip(await visit(tunnel.port), 'x'.repeat(100));
+    const visitor = await visit(tunnel.port);
+    await roundTrip(visitor, 'x'.repeat(100));
+    visitor.destroy(); // an agent that stops gives open connections five seconds to end
     sum += 100;
     await eventually(() => home.engine.clientState(CLIENT.id)?.exportBytes, (bytes) => bytes === sum);
     await eventually(() => home.engine.tunnelState(tunnel.id)?.exportBytes, (bytes) => bytes === sum);

@@ -11,11 +11,11 @@ const given = process.env['ADIT_FUZZ_SEED'];
 const end = process.env['ADIT_FUZZ_END'];
 
 /**
- * How much a parser is given: 2,000 cases in `npm test`, 100,000 in `npm run endurance` and `npm run fuzz`, which stops when its time is over. A failure prints
+ * How much a parser is given: 500 cases in `npm test`, 100,000 in `npm run endurance` and `npm run fuzz`, which stops when its time is over. A failure prints
  * its seed and path, and `ADIT_FUZZ_SEED=SEED ADIT_FUZZ_PATH=PATH npm test -- test/fuzz/...` runs it again.
  */
 export const fuzzRuns: Pick<fc.Parameters, 'numRuns' | 'seed' | 'path'> = {
-  numRuns: sized(2000, 100_000),
+  numRuns: sized(500, 100_000),
   ...given === undefined ? {} : { seed: Number(given) },
   ...process.env['ADIT_FUZZ_PATH'] === undefined ? {} : { path: process.env['ADIT_FUZZ_PATH'] },
 };
