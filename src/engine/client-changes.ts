@@ -73,14 +73,13 @@ export class ClientChanges {
 
   /** Removes a client with its tunnels and hosts. */
   async remove(id: number): Promise<void> {
-    const { clients, hosts, ticker } = this.#environment;
+    const { clients, hosts } = this.#environment;
     const entry = clients.get(id);
     if (!entry) return;
     for (const runner of entry.tunnels) await this.#tunnels.remove(runner.wanted.id);
     hosts.removeOf(id);
     clients.remove(entry);
     entry.session?.close('deleted');
-    ticker.forget(entry.meter);
     this.#environment.nodes?.forget(id);
   }
 

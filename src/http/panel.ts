@@ -72,7 +72,7 @@ export function panelRoutes({ basePath }: { readonly basePath: string }, directo
     );
     if (encoding !== undefined) response.set('Content-Encoding', encoding);
     // Relative to the directory: express sends no file whose path has a component that begins with a dot, where the program itself may be.
-    response.sendFile(name + (suffix ?? ''), { root: fileURLToPath(assets), cacheControl: false, lastModified: false });
+    response.sendFile(name + (suffix ?? ''), { root: fileURLToPath(assets), lastModified: false });
   };
   return Router().get(pages, panelDocument('index.html', basePath, directory)).get('/api', panelDocument('api.html', basePath, directory)).get(
     '/panel/:name',

@@ -46,13 +46,9 @@ function start(compiled: MakeObject, execution: Execution): object | undefined {
   }
 }
 
-/** Drops undefined values: a key without a value would be null, which clears a field, while an absent key keeps it. */
-function withoutAbsent(values: object): Record<string, unknown> {
-  const given: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(values) as [string, unknown][]) {
-    if (value !== undefined) given[key] = typeof value === 'object' && value !== null && !Array.isArray(value) ? withoutAbsent(value) : value;
-  }
-  return given;
+/** Drops undefined variables, which would be null. GraphQL itself takes undefined fields of an input object as absent. */
+function withoutAbsent(variables: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== undefined));
 }
 
 /** The part of the context that the legacy API uses. Resolvers use more of it. */

@@ -1,10 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { describe, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import net from 'node:net';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { isUsable, ownCandidates } from '../../src/agent/direct/candidates.ts';
+import { openPath } from '../../src/agent/direct/open-path.ts';
 import { PathKey, Probe } from '../../src/agent/direct/path-key.ts';
+import { secureDirect } from '../../src/agent/direct/secure.ts';
 import { Signal } from '../../src/agent/direct/signal.ts';
+import { loadUdx } from '../../src/agent/direct/udx.ts';
 import { MAX_CANDIDATES } from '../../src/wire/direct-messages.ts';
 import { stunMapped, stunRequest, stunResponse } from '../../src/wire/stun.ts';
+
+const udx = await loadUdx();
 
 describe('the public address', () => {
   test.each([['192.0.2.7', 65_535], ['10.0.0.1', 1], ['2001:db8::1', 4000], ['fd00::ab:0:0:2', 99]])('%s port %i arrives', (host, port) => {
@@ -104,5 +111,43 @@ describe('the words of the peer', () => {
     signal.end();
     await expect(received).rejects.toThrow('the peer ended the attempt');
     await signal.closed;
+  });
+});
+
+test.each(['udp', 'tcp'] as const)('a visitor that prefers %s names it first', async (preferred) => {
+  const signal = new Signal();
+  const said = new Promise<string>((resolve) => {
+    signal.attach({ onData: (line) => resolve(String(line)), onEnd: () => undefined, onDrain: () => undefined, onClose: () => undefined });
+  });
+  const opening = openPath({ role: 'visitor', password: 'a password', signal, server: '127.0.0.1', stunPorts: [], preferred });
+  const ways = ['udp', 'tcp'].filter((way) => way === 'tcp' || udx !== undefined);
+  expect(JSON.parse(await said)).toMatchObject({ type: 'hello', ways: ways.toSorted((way) => way === preferred ? -1 : 1) });
+  signal.destroy();
+  await expect(opening).rejects.toThrow('the peer ended the attempt');
+});
+
+describe('the encryption of a path', () => {
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  test.each([['the same key', true], ['different keys', false]])('between sides with %s leaves no timer', async (_, same) => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'performance', 'hrtime', 'Date'] });
+    const server = net.createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    if (typeof address !== 'object' || !address) throw new Error('it does not listen');
+    const near = net.connect(address.port, '127.0.0.1');
+    const [far]: net.Socket[] = await once(server, 'connection');
+    if (!far) throw new Error('no connection');
+    server.close();
+    const key = randomBytes(32);
+    const both = await Promise.allSettled([
+      secureDirect(near, 'visitor', key, 60_000),
+      secureDirect(far, 'agent', same ? key : randomBytes(32), 60_000),
+    ]);
+    expect(both.map(({ status }) => status)).toEqual(same ? ['fulfilled', 'fulfilled'] : ['rejected', 'rejected']);
+    for (const one of both) if (one.status === 'fulfilled') one.value.destroy();
+    expect(jest.getTimerCount()).toBe(0);
   });
 });

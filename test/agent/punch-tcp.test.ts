@@ -4,9 +4,12 @@ import v8 from 'node:v8';
 import vm from 'node:vm';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { PathKey } from '../../src/agent/direct/path-key.ts';
+import { z } from 'zod';
+import { ownCandidates } from '../../src/agent/direct/candidates.ts';
+import { PathKey, Probe } from '../../src/agent/direct/path-key.ts';
 import { punchTcp } from '../../src/agent/direct/punch-tcp.ts';
 import { Signal } from '../../src/agent/direct/signal.ts';
+import { stunResponse } from '../../src/wire/stun.ts';
 
 v8.setFlagsFromString('--expose-gc');
 const gc: unknown = vm.runInNewContext('gc');
@@ -48,4 +51,38 @@ test('an attempt ends when the visitor is stopped', async () => {
   await connected;
   signal.destroy();
   expect(await Promise.race([outcome, delay(10_000, 'it goes on')])).toMatch(/NoPathError/);
+});
+
+test.each([
+  ['that knows the password', 'a password', /^open$/],
+  ['that does not', 'another password', /NoPathError: no TCP connection of the peer arrives/],
+])('a peer %s is found or not, at an address that is not this machine alone', async (_, password, expected) => {
+  const stun = net.createServer((socket) => {
+    socket.once('data', (request) => socket.write(stunResponse(request, { host: '192.0.2.1', port: 1 }) ?? Buffer.alloc(0)));
+  }).listen(0, '127.0.0.1');
+  const nonces = { visitor: '11'.repeat(32), agent: '22'.repeat(32) };
+  const theirs = new PathKey('agent', password, nonces);
+  const peer = net.createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.write(theirs.probe(Probe.ASK));
+  }).listen(0);
+  await Promise.all([once(stun, 'listening'), once(peer, 'listening')]);
+  const [stunPort, peerPort] = [stun, peer].map((server) => z.object({ port: z.number() }).parse(server.address()).port);
+  const signal = new Signal();
+  const candidates = ownCandidates({ host: '192.0.2.1', port: 1 }, peerPort ?? 0, 4).slice(1);
+  const outcome = punchTcp({
+    role: 'visitor',
+    key: new PathKey('visitor', 'a password', nonces),
+    signal,
+    timeoutMs: 1000,
+    stun: { host: '127.0.0.1', family: 4, ports: [stunPort ?? 0] },
+  }).then(({ raw }) => {
+    raw.destroy();
+    return 'open';
+  }, (error: unknown) => String(error));
+  signal.write(Buffer.from(`${JSON.stringify({ type: 'candidates', candidates })}\n`));
+  // A machine without a network has no such address.
+  expect(await outcome).toMatch(candidates.length > 0 ? expected : /the peer named no address/);
+  stun.close();
+  peer.close();
 });

@@ -19,7 +19,7 @@ function visitorWithLimit() {
     onDrain: () => undefined,
     onClose: (error) => seen.push(error ? 'reset' : 'close'),
   });
-  return { connection, visitor, seen };
+  return { connection, client, visitor, seen };
 }
 
 test('a visitor that closes cleanly while its bytes wait for the rate limit: the target gets them, the end and the close, in this order', () => {
@@ -45,3 +45,15 @@ test.each([['without an end', undefined], ['with an error', new Error('reset')]]
     expect(seen).toEqual([error ? 'reset' : 'close']);
   },
 );
+
+test('a target that reads again gets what waits for the rate limit before anything else is read from the visitor', () => {
+  const { connection, client, visitor, seen } = visitorWithLimit();
+  visitor.sink?.onData(Buffer.from('hello'));
+  client.rateLimit?.leave(connection);
+  connection.pause();
+  connection.pass(100);
+  expect(seen).toEqual([]);
+  connection.resume();
+  client.rateLimit?.lift();
+  expect(seen).toEqual(['hello']);
+});

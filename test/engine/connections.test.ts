@@ -1,4 +1,9 @@
 import { expect, test } from '@jest/globals';
+import { ClientUsage } from '../../src/engine/limits/client-usage.ts';
+import { Meter, NO_BYTES, Ticker } from '../../src/engine/limits/meter.ts';
+import { Visitors } from '../../src/engine/limits/visitors.ts';
+import { Connections } from '../../src/engine/tunnels/connections.ts';
+import { EmptySocket } from '../support/empty-socket.ts';
 import { eventually } from '../support/eventually.ts';
 import { closed, roundTrip, startEcho, visit } from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
@@ -27,4 +32,15 @@ test('open connections are listed with visitor, tunnel, start time and bytes; cl
   await closed(one);
   expect(all().map(({ port: visitor }) => visitor)).toEqual([two.localPort]);
   await roundTrip(two, 'still here');
+});
+
+test('a connection for which the session opens no stream is refused and counted', () => {
+  const ticker = new Ticker();
+  const tunnel = new Meter(ticker, 'tunnel', 1, NO_BYTES);
+  const client = new ClientUsage(ticker, CLIENT, NO_BYTES, () => undefined);
+  const socket = new EmptySocket();
+  let over = 0;
+  const visitors = new Visitors();
+  new Connections(tunnel, visitors).carry(socket, { open: () => undefined }, client, Buffer.alloc(0), { onOver: () => over++ });
+  expect([socket.destroyed, over, tunnel.connections, tunnel.refusals, visitors.open]).toEqual([true, 1, 0, { agentCapacity: 1 }, 0]);
 });

@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { expect, jest, test } from '@jest/globals';
 import { HandshakePlaces } from '../../src/engine/bridge/handshake-places.ts';
 import { HandshakeQueue } from '../../src/engine/limits/handshake-queue.ts';
@@ -102,4 +103,19 @@ test('a queue that is empty does nothing', async () => {
   } finally {
     jest.useRealTimers();
   }
+});
+
+test('addresses that have left cost no memory', () => {
+  const { all } = places();
+  const visit = (from: number, to: number): void => {
+    for (let i = from; i < to; i++) {
+      const place = all.enter(`2001:db8:${(i >> 16).toString(16)}:${(i & 65_535).toString(16)}::1`, () => undefined);
+      if (place) all.leave(place);
+    }
+  };
+  visit(0, 10_000);
+  const before = process.memoryUsage().heapUsed;
+  visit(10_000, 310_000);
+  // An entry for each address would take 60 MB, and what awaits the garbage collector less than half of that.
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(40 * 1024 * 1024);
 });

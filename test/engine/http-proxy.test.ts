@@ -151,6 +151,17 @@ test('a kept connection that the target has closed is replaced', async () => {
   expect(target.connections).toHaveLength(3);
 });
 
+test('a body whose chunks become malformed after the response is counted as such', async () => {
+  const { server, port, id } = await startProxy();
+  const target = await startScript(['HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok']);
+  const visitor = await visit(port);
+  visitor.write(`POST http://127.0.0.1:${target.port}/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n`);
+  await readUntil(visitor, 'ok');
+  visitor.write('no size\r\n');
+  await closed(visitor);
+  expect(await eventually(() => server.engine.tunnelState(id)?.refusals['malformed'], (count) => count !== undefined)).toBe(1);
+});
+
 test.each([
   ['no HTTP', 'hello\r\n\r\n', 400],
   ['TLS', '\x16\x03\x01\x00\xf0', 400],
@@ -215,7 +226,7 @@ test('an incomplete request gets 408 after the timeout; an idle connection is cl
 });
 
 test('a visitor that disconnects cancels the dial, and stopping the tunnel closes its visitors', async () => {
-  const { server, port, id } = await startProxy();
+  const { server, port, id } = await startProxy({ proxyTiming: { headMs: 600_000 } });
   const target = await startTarget();
   const connected = target.accepted();
   const visitor = await visit(port);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { WantedTunnel } from '../../src/engine/face.ts';
 import { eventually } from '../support/eventually.ts';
+import { freePort } from '../support/free-port.ts';
 import { closed, occupyPort, readAll, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
 import { CLIENT, fresh, openTunnel, startAgent, startEngine, type TestEngine, tunnelOf } from '../support/tunnel.ts';
 
@@ -17,6 +18,14 @@ async function serving(server: TestEngine) {
 function edit({ engine }: TestEngine, tunnel: WantedTunnel): Promise<void> {
   return engine.apply({ kind: 'tunnel', tunnel });
 }
+
+test('the listeners of stored tunnels are open when they have been loaded, and closed when the engine is', async () => {
+  const tunnel = { ...tunnelOf({ port: await freePort() }), ...fresh };
+  const { engine } = await startEngine({ stored: { tunnels: [tunnel] } });
+  expect(engine.tunnelState(tunnel.id)).toMatchObject({ running: true });
+  await engine.close();
+  await expect(visit(tunnel.port)).rejects.toThrow('ECONNREFUSED');
+});
 
 describe('reserving a port', () => {
   test('it is bound at once, and connections before the tunnel exists are closed', async () => {

@@ -103,3 +103,15 @@ test('a lifted limit has no timer left', () => {
     jest.useRealTimers();
   }
 });
+
+test('a rate that is much lower than a slice holds, too', () => {
+  jest.useFakeTimers();
+  try {
+    const party = new Greedy(limitOf(100));
+    jest.advanceTimersByTime(60_000);
+    expect(party.passed).toBeGreaterThan(5500);
+    expect(party.passed).toBeLessThan(7500);
+  } finally {
+    jest.useRealTimers();
+  }
+});

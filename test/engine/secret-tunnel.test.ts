@@ -1,6 +1,9 @@
 import { expect, test } from '@jest/globals';
+import { Frame } from '../../src/wire/frames.ts';
+import { ASK_DIRECT } from '../../src/wire/visit-messages.ts';
 import { eventually } from '../support/eventually.ts';
 import { hashOf, receive, sendPayload } from '../support/payload.ts';
+import { RawPeer } from '../support/raw-peer.ts';
 import { closed, readAll, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
 import { launchVisitor, startVisitor } from '../support/visitor.ts';
@@ -132,6 +135,16 @@ test.each(changes)('when %s the visitor is cut off with the reason, and its conn
   await closed(socket);
   expect((await lost).msg).toContain(`lost: ${reason}`);
   await eventually(() => server.engine.counts.visits, (open) => open === 0);
+});
+
+test('a visitor that asks for a direct path, which such a tunnel does not have, is refused and stays', async () => {
+  const server = await startEngine();
+  const tunnel = await openTunnel(server, { mode: 'secret', password, targets: ['127.0.0.1:9'] });
+  const peer = await RawPeer.connect(server, { role: 'visit', key: password, info: { type: 'secret' } });
+  const before = peer.read;
+  peer.frames((batch) => batch.frame(Frame.OPEN, 2, ASK_DIRECT));
+  await eventually(() => peer.read, (read) => read > before);
+  expect(server.engine.tunnelState(tunnel.id)?.visitors).toHaveLength(1);
 });
 
 test('another target holds from the next connection on, and the visitor stays', async () => {

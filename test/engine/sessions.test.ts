@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { Attempts } from '../../src/rules/attempts.ts';
 import { HandshakeError, type Refusal } from '../../src/wire/handshake-error.ts';
 import { keyIdOf, proveHandshake } from '../../src/wire/handshake.ts';
@@ -218,9 +218,12 @@ test('the unfinished handshakes of one address are limited; an agent beyond the 
   const server = await startEngine({ bridgeTiming: { places: { total: 100, perAddress: 5, minAgeMs: 60_000 } } });
   const silent = await Promise.all(Array.from({ length: 5 }, () => visit(server.bridge.port)));
   await eventually(() => server.engine.counts.handshakes, (count) => count === 5);
+  // The longest delay is 5 s.
+  const random = jest.spyOn(Math, 'random').mockReturnValue(1);
   const { log } = launchAgent(server, { random: () => 0 });
   const { msg, state } = await log.line(/^refused by/);
-  expect(msg).toMatch(/: too many connect at the same time; trying again in [1-5]\.\d s$/);
+  random.mockRestore();
+  expect(msg).toMatch(/: too many connect at the same time; trying again in 5\.0 s$/);
   expect(state).toMatchObject({ event: 'disconnected', retryMs: expect.any(Number) });
   expect(server.engine.counts).toMatchObject({ handshakes: 5, handshakesRefused: 1 });
   for (const socket of silent) socket.destroy();

@@ -26,6 +26,13 @@ test('answers say that nothing may be loaded or framed, and not what serves them
   expect(headers.get('content-security-policy')).toBe("default-src 'none';frame-ancestors 'none'");
   expect(headers.get('x-content-type-options')).toBe('nosniff');
   expect(headers.get('x-powered-by')).toBeNull();
+  expect(headers.get('strict-transport-security')).toBeNull();
+});
+
+test('a server that is not known to be reached over HTTPS sends no script that installs agents', async () => {
+  const app = await start();
+  const response = await fetch(`${app.url}/agent/install.sh`);
+  expect([response.status, await response.text()]).toEqual([409, expect.stringContaining('not known to be reached over HTTPS')]);
 });
 
 test('the pages of the panel are one document below the base path, which loads scripts and styles from this server alone', async () => {
@@ -56,6 +63,7 @@ test('the scripts of the panel are sent compressed as the browser accepts, and m
       encoding,
     ]);
     expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(response.headers.get('last-modified')).toBeNull();
     texts.add(await response.text());
   }
   expect(texts.size).toBe(1);

@@ -46,6 +46,12 @@ test('the table says each path once, in lower case', () => {
   for (const path of paths) expect(path).toMatch(/^\/[a-z]+\/[a-z_]+$/);
 });
 
+test('a signed GET of a page of the panel is passed on to it', async () => {
+  const request = { host: 'a.example', scheme: 'http' };
+  expect(await signed('/index/hostdiagnose/', request, { method: 'GET', encoding: 'query' })).toEqual([404, expect.anything()]);
+  expect(await signed('/index/hostdiagnose/', request)).toEqual([200, expect.objectContaining({ status: 1 })]);
+});
+
 test('the table holds the documented endpoints, and those that the family has beside them: authentication, login, clients, users, tunnels, hosts and global settings', () => {
   expect(routes.map((route) => route.path)).toEqual([
     '/auth/gettime',

@@ -2,7 +2,7 @@ import { createServer, IncomingMessage } from 'node:http';
 import { connect, Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { readInput, RequestAborted, UnreadableRequest } from '../../src/legacy/input.ts';
+import { readInput, RequestAborted, tooLarge, UnreadableRequest } from '../../src/legacy/input.ts';
 import { LargeBodies } from '../../src/legacy/large-bodies.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { anyText, cases, hold, hostileTexts } from '../support/outside-input.ts';
@@ -252,4 +252,8 @@ test('a caller that disconnects in the middle is dropped', async () => {
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{');
   server.once('request', () => socket.destroy());
   await expect(gone).resolves.toBeUndefined();
+});
+
+test.each([[3 * 1024 * 1024, '3 MB'], [1024 * 1024, '1 MB'], [256 * 1024, '256 KB']])('a limit of %i bytes is said as %s', (limit, text) => {
+  expect(tooLarge(limit).message).toBe(`the request body is larger than ${text}`);
 });

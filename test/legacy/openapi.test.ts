@@ -31,6 +31,20 @@ test('it has every row of the table at all of its paths, with all of its methods
   }
 });
 
+test('what a call needs is required, and a page of the panel has no described answer', () => {
+  const { get, post } = JSON.parse(JSON.stringify(document.paths['/client/getclient/']));
+  expect(post.requestBody.required).toBe(true);
+  for (const { schema } of Object.values<{ schema: object }>(post.requestBody.content)) expect(schema).toMatchObject({ required: ['id'] });
+  const answer = post.responses['200'].content['application/json'].schema;
+  expect(Object.keys(answer)).toEqual(['oneOf']);
+  expect(get.parameters).toMatchObject([{ name: 'id', required: true }]);
+  for (const { path, methods, panel, redirects } of routes) {
+    if (!methods.includes('GET') || redirects) continue;
+    const page = JSON.parse(JSON.stringify(document.paths[`${path}/`])).get;
+    expect([path, Object.keys(page.responses['200'].content['application/json'].schema).length === 0]).toEqual([path, panel === true]);
+  }
+});
+
 test('every row and every parameter says what it is, and a choice what there is to choose', () => {
   const silent = routes.flatMap(({ path, summary, parameters }) => [
     ...(summary.endsWith('.') ? [] : [path]),

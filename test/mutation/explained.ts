@@ -44,6 +44,103 @@ const explanations: readonly Explanation[] = [
     change: 'if (++looked % HOSTS_TOGETHER === 0) await setImmediate(); → if (true) await setImmediate();',
     why: 'The event loop gets a turn after each host instead of after some of them: slower, with the same hosts.',
   },
+  {
+    file: 'src/engine/vhost/response/http2-response.ts',
+    line: 'const last = this.#whole ? pieces.pop() : undefined;',
+    change: 'this.#whole ? pieces.pop() : undefined → false ? pieces.pop() : undefined',
+    why: 'The end of a response is sent in a frame of its own instead of with the last piece: one frame more, with the same response.',
+  },
+  {
+    file: 'src/engine/http/proxy-request.ts',
+    line: 'if (head instanceof PlainRequestHead) return readPlainRequest(head, isOwn);',
+    change: 'if (head instanceof PlainRequestHead) return readPlainRequest(head, isOwn); → if (false) return readPlainRequest(head, isOwn);',
+    why: 'Every head is read field by field, also a plain one, whose result is the same: slower.',
+  },
+  {
+    file: 'src/stream-handlers/files/file-server.ts',
+    line: 'if (error) this.#log.warn(`a directory could not be listed: ${messageOf(error)}`);',
+    change:
+      'if (error) this.#log.warn(`a directory could not be listed: ${messageOf(error)}`); → if (true) this.#log.warn(`a directory could not be listed: ${messageOf(error)}`);',
+    why:
+      'Without an error only when the directory disappears between two looks at it, which no test can arrange: the log has a line more, with the same answer.',
+  },
+  {
+    file: 'src/engine/vhost/hosts.ts',
+    line: 'if (!entry.certificate && !byName.has(entry.host)) byName.set(entry.host, this.#certificateNamed(entry.host));',
+    change:
+      'if (!entry.certificate && !byName.has(entry.host)) byName.set(entry.host, this.#certificateNamed(en… → if (true) byName.set(entry.host, this.#certificateNamed(entry.host));',
+    why: 'The certificate of a name is also looked up for hosts that have their own, which is what is used: slower, with the same hosts.',
+  },
+  {
+    file: 'src/wire/captured-stream.ts',
+    line: 'this.#drainWanted = false;',
+    change: 'false → true',
+    why: 'The socket says again that it takes more, which its owners expect at any time.',
+  },
+  {
+    file: 'src/engine/http/plain-lines.ts',
+    line: 'const candidate = length > LONGEST ? undefined : known[slotOf(bytes[line] ?? 0, length)];',
+    change: 'length > LONGEST ? undefined : known[slotOf(bytes[line] ?? 0, length)] → false ? undefined : known[slotOf(bytes[line] ?? 0, length)]',
+    why:
+      'A name that is too long is looked up in the rows of other letters, or beyond the table: their names begin with another letter, so it is none of them.',
+  },
+  {
+    file: 'src/engine/http/dechunk.ts',
+    line: 'if (content.length === 0) {',
+    change:
+      'if (content.length === 0) { content = bytes.subarray(at, end); } else { if (!joined) length = conte… → if (false) { content = bytes.subarray(at, end); } else { if (!joined) length = content.copy(joined …',
+    why: 'A single chunk is copied, too: slower, with the same content.',
+  },
+  {
+    file: 'src/agent/direct/direct-paths.ts',
+    line: 'if (this.#closed) {',
+    change: "if (this.#closed) { mux.close('the visitor ended it'); return; } → if (false) { mux.close('the visitor ended it'); return; }",
+    why: 'A path that opens after the visitor has ended is closed in the same turn, since its signaling has ended, too: only a line of the log is wrong.',
+  },
+  {
+    file: 'src/engine/vhost/tls/covered-hosts.ts',
+    line: 'if (known.size >= REMEMBERED) known.clear();',
+    change: 'if (known.size >= REMEMBERED) known.clear(); → if (true) known.clear();',
+    why: 'Only the last answer is remembered: the certificate is asked more often, with the same answers.',
+  },
+  {
+    file: 'src/store/sqlite/hot-connection.ts',
+    line: 'prepared.asJson ??= this.#statement(`SELECT ${arrayOf(columns)} FROM (${sql})`, false);',
+    change:
+      'prepared.asJson ??= this.#statement(`SELECT ${arrayOf(columns)} FROM (${sql})`, false) → prepared.asJson = this.#statement(`SELECT ${arrayOf(columns)} FROM (${sql})`, false)',
+    why: 'The statement is prepared for each query instead of once: slower, with the same rows.',
+  },
+  {
+    file: 'src/store/hot/page.ts',
+    line: "if ((query.limit !== undefined && query.limit <= pagesRows) || query.search?.includes('\\0')) {",
+    change: 'query.limit <= pagesRows → query.limit < pagesRows',
+    why: 'A list of exactly 100 rows is read by its ids, as longer ones are: one query more, with the same rows.',
+  },
+  {
+    file: 'src/wire/outbox.ts',
+    line: 'if (this.#batch.size > 0) this.#flushSoon();',
+    change: 'this.#batch.size > 0 → this.#batch.size >= 0',
+    why: 'A flush without a frame is scheduled, which writes nothing.',
+  },
+  {
+    file: 'src/stream-handlers/udp-any.ts',
+    line: 'this.#names.set(name, { address, until: now + KEEP_MS });',
+    change: 'this.#names.set(name, { address, until: now + KEEP_MS }); → ;',
+    why: "Each datagram's name is looked up anew instead of every 30 s: slower, with the same datagrams.",
+  },
+  {
+    file: 'src/agent/status/status-socket.ts',
+    line: 'if (!onWindows) await chmod(place, 0o600);',
+    change: 'if (!onWindows) await chmod(place, 0o600); → if (true) await chmod(place, 0o600);',
+    why: 'The condition is true wherever the suites run: they need Linux.',
+  },
+  {
+    file: 'src/store/sqlite/hot-connection.ts',
+    line: "if (error instanceof Error && error.message.includes('JSON cannot hold BLOB')) return undefined;",
+    change:
+      "error instanceof Error && error.message.includes('JSON cannot hold BLOB') → error instanceof Error || error.message.includes('JSON cannot hold BLOB')",
+    why: 'Another error does not end the first reading, but the second one, which reads values: the same error is thrown.',
+  },
 ];
 
 /** Why a mutant survives. @param root of the repository */

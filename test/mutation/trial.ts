@@ -33,7 +33,7 @@ export interface Means {
  * Tries a mutant with the suites that reach it, until one fails:
  *
  * 1. those that run its code in their own process, in a process that has loaded the program before: the closest, then those that were measured for other mutants;
- * 2. if none did so with the mutant, the closest ones in a new process: some code is only run when the program is loaded;
+ * 2. if none did so with the mutant, the closest and the measured ones in a new process: some code is only run when the program is loaded;
  * 3. if none runs its code at all, the closest ones that start the compiled program.
  *
  * A suite that fails must pass without the mutant in the same process; or else fail again in a new one, and pass there without it. A suite that does neither is
@@ -59,7 +59,8 @@ export async function tryOut(number: number, { file }: Mutant, { graph, measurem
   suites.end();
   left = mostMs / 2;
   const last = covered ? [] : importing.filter((suite) => graph.startsProgram(suite)).slice(0, MOST_PROGRAM_SUITES);
-  for (const suite of [...await cheapestOf(near.slice(0, AT_ONCE), () => true), ...last]) {
+  const loading = own.filter((suite, index) => index < AT_ONCE || measurements.has(suite));
+  for (const suite of [...await cheapestOf(loading, () => true), ...last]) {
     const trial = await run(suite);
     if (trial) {
       suites.end(); // what was loaded with the mutant

@@ -1,5 +1,6 @@
+import { X509Certificate } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { CertificateFault, certificatePair } from '../../src/rules/certificate.ts';
+import { CertificateFault, certificateFacts, certificatePair } from '../../src/rules/certificate.ts';
 import { covering, type TestCertificate } from '../support/certificates.ts';
 import { ed25519, p521, secp256k1, slowest, tooLarge } from '../support/unusual-keys.ts';
 
@@ -14,4 +15,13 @@ test.each<[string, TestCertificate, string]>([
   const check = () => certificatePair(certificate, key);
   if (fault === '') expect(check().validFrom.getTime()).toBeLessThan(Date.now());
   else expect(check).toThrow(new CertificateFault(fault));
+});
+
+test('a certificate whose key cannot be read is none, although it can be parsed', () => {
+  const der = new X509Certificate(covering.certificate).raw.toString('hex');
+  // Its curve is none that exists.
+  const bytes = Buffer.from(der.replace('2a8648ce3d030107', '2a8648ce3d03017f'), 'hex');
+  const pem = `-----BEGIN CERTIFICATE-----\n${bytes.toString('base64')}\n-----END CERTIFICATE-----\n`;
+  expect(() => new X509Certificate(pem)).not.toThrow();
+  expect(() => certificateFacts(pem)).toThrow(new CertificateFault('cannot parse'));
 });

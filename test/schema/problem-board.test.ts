@@ -185,7 +185,8 @@ eachDialect('problems', (databases) => {
       path: '',
       targets: [{ target: '127.0.0.1:80', healthy: false, failures: 1, since: start - day, lastError: 'refused' }],
     } as const;
-    api.engine.health.set(`host ${sick}`, health);
+    // An agent that has just connected may not say since when.
+    api.engine.health.set(`host ${sick}`, { ...health, targets: health.targets.map((target) => ({ ...target, since: null })) });
     api.engine.health.set(`tunnel ${tunnel}`, health);
     api.engine.troublesFound = {
       certificates: [{ id: missing, clientId, status: 'missing' }, { id: expiring, clientId, status: 'expiring' }],
@@ -197,7 +198,7 @@ eachDialect('problems', (databases) => {
     const unhealthy = { code: 'TARGETS_UNHEALTHY', since: new Date(start - day).toISOString(), params: [{ name: 'problem', value: '127.0.0.1:80: refused' }] };
     expect(rows).toMatchObject([
       { ...unhealthy, tunnel: { id: tunnel } },
-      { ...unhealthy, host: { id: sick } },
+      { ...unhealthy, since: null, host: { id: sick } },
       {
         code: 'CERTIFICATE_MISSING',
         fixes: ['RETRY_ACME', 'REPLACE_CERTIFICATE', 'DIAGNOSE'],

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import { bridgeIdentity, bridgeIdentityFile } from '../../src/settings/bridge-identity.ts';
@@ -24,7 +24,10 @@ test('the first start makes a certificate, for this user only, and the next one 
   const first = await bridgeIdentity({ dataDir, ...generated }, command);
   expect((statSync(bridgeIdentityFile(dataDir)).mode & 0o777).toString(8)).toBe('600');
   expect(readdirSync(dataDir)).toEqual(['bridge-tls.pem']);
-  const { validTo, publicKey } = new X509Certificate(first.certificate);
+  const { validTo, publicKey, ca, keyUsage, raw } = new X509Certificate(first.certificate);
+  expect([ca, keyUsage]).toEqual([false, ['1.3.6.1.5.5.7.3.1']]);
+  // The key usage: digital signatures.
+  expect(raw.toString('hex')).toMatch(/0603551d0f(?:0101ff)?040403020780/);
   expect(new Date(validTo).getFullYear()).toBeGreaterThan(2120);
   expect(publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
   expect(await bridgeIdentity({ dataDir, ...generated }, command)).toEqual(first);
@@ -55,4 +58,10 @@ test('a generated file that was damaged stops the start, and is not written over
   const place = file('bridge-tls.pem', 'damaged');
   await expect(bridgeIdentity({ dataDir: directory, ...generated }, command)).rejects.toThrow(place);
   expect(readFileSync(place, 'utf8')).toBe('damaged');
+});
+
+test('a file that cannot be read stops the start, and nothing is generated', async () => {
+  const dataDir = path.join(directory, 'unreadable');
+  mkdirSync(bridgeIdentityFile(dataDir), { recursive: true });
+  await expect(bridgeIdentity({ dataDir, ...generated }, ['/nowhere/generate'])).rejects.toThrow(/EISDIR/);
 });

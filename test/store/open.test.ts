@@ -1,8 +1,11 @@
-import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
+import { applyMigrations, readMigrations } from '../../src/store/migrations.ts';
+import { databaseFileName, sqliteMigrations } from '../../src/store/sqlite.ts';
+import { openDatabase } from '../../src/store/sqlite/binding.ts';
 import { openStore } from '../../src/store/store.ts';
 import { eachDialect } from '../support/database.ts';
 import { writable } from '../support/test-store.ts';
@@ -75,6 +78,21 @@ describe('the SQLite file', () => {
     await chmod(path.join(dataDir, 'adit.db'), 0o644);
     await (await openStore({ url: '', dataDir, log })).close();
     expect((await stat(path.join(dataDir, 'adit.db'))).mode & 0o777).toBe(0o600);
+  });
+
+  test('is copied before an upgrade, also after a copy that was interrupted', async () => {
+    const dataDir = path.join(directory, 'upgraded');
+    await mkdir(dataDir);
+    const file = path.join(dataDir, databaseFileName);
+    const migrations = await readMigrations('sqlite');
+    const database = openDatabase(file);
+    await applyMigrations(sqliteMigrations(database), migrations.slice(0, -1));
+    database.close();
+    const copy = `${file}.${migrations.at(-2)?.name}`;
+    await writeFile(`${copy}.unfinished`, 'half a copy');
+    await (await openStore({ url: '', dataDir, log })).close();
+    expect((await readdir(dataDir)).filter((name) => name.startsWith(path.basename(copy)))).toEqual([path.basename(copy)]);
+    expect((await stat(copy)).mode & 0o777).toBe(0o600);
   });
 
   test('that is no database is refused in one line and left alone', async () => {

@@ -59,7 +59,13 @@ test('a tunnel whose targets are silent leaves room for the others', async () =>
 test.each([
   ['of an unknown kind', Buffer.from('{"kind":"x"}'), 'the server sent a request that this version does not know'],
   ['for what it does not have', encodeOpen({ kind: 'file', by: 'tunnel 1', path: '/x', stripPrefix: '' }), 'files are served by agents only'],
-  ['for no target', encodeOpen({ kind: 'tcp', by: 'tunnel 1', targets: ['nonsense'] }), expect.stringMatching(/^no target responds: /)],
+  ['for no target', encodeOpen({ kind: 'tcp', by: 'tunnel 1', targets: ['nonsense'] }), 'no target responds: "nonsense" is not a target'],
+  [
+    'for a UDP target whose name is unknown',
+    encodeOpen({ kind: 'udp', by: 'tunnel 1', targets: ['no-such-name.invalid:53'] }),
+    expect.stringMatching(/^no target responds: no-such-name\.invalid:53: getaddrinfo /),
+  ],
+  ['for no UDP target', encodeOpen({ kind: 'udp', by: 'tunnel 1', targets: ['nonsense'] }), 'no target responds: "nonsense" is not a target'],
 ])('a request %s is refused with the reason in the log, which tells it once in a while', async (_what, payload, reason) => {
   const { logger, entries } = new LogRecorder();
   const answerer = new Answerer({ sockets: netBackend, datagrams: new DatagramBudget(), hold: () => () => undefined }, logger);

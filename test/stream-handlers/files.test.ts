@@ -31,6 +31,7 @@ async function serving(tunnel: Partial<WantedTunnel> = {}, allowFiles?: (directo
   writeFileSync(path.join(directory, 'site-beside', 'secret.txt'), 'secret');
   writeFileSync(path.join(site, 'hello.txt'), 'hello, world');
   writeFileSync(path.join(site, 'a b+ü.html'), '<p>');
+  writeFileSync(path.join(site, '1:2\\3'), 'colon and backslash');
   writeFileSync(path.join(site, '.hidden'), 'secret');
   writeFileSync(path.join(site, 'sub', 'index.html'), 'the index');
   symlinkSync(path.join(directory, 'secret.txt'), path.join(site, 'link.txt'));
@@ -72,6 +73,7 @@ test('files come with their type, and are asked for again only when they changed
   });
   expect(await ask(port, '/hello.txt', { headers: { range: 'bytes=12-' } })).toMatchObject({ status: 416 });
   expect(await ask(port, '/a%20b%2B%C3%BC.html')).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } });
+  expect(await ask(port, '/1:2%5C3')).toMatchObject({ status: 200, body: 'colon and backslash' });
   expect(await ask(port, '/inside.txt')).toMatchObject({ status: 200, body: 'hello, world' });
   await eventually(() => server.engine.tunnelState(id)?.connections, (open) => open === 0);
   expect(server.engine.tunnelState(id)?.exportBytes).toBeGreaterThan(1000);
@@ -154,7 +156,10 @@ test.each([
 test('what the operator does not allow is refused with the reason, and so is a directory that is not there', async () => {
   const nothing = await serving({}, () => []);
   const refused = await ask(nothing.port, '/hello.txt');
-  expect(refused).toMatchObject({ status: 403, headers: { 'content-type': 'text/html; charset=utf-8' } });
+  expect(refused).toMatchObject({
+    status: 403,
+    headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': "default-src 'none'" },
+  });
   expect(refused.body).toMatch(/--allow-files DIR/);
   expect(await nothing.log.line(/not allowed: allow it with --allow-files/)).toMatchObject({ path: nothing.site });
   const beside = await serving({}, (directory) => [path.join(directory, 'site-beside'), path.join(directory, 'site', 'sub')]);
@@ -199,6 +204,25 @@ test('a visitor that ends right after its request still gets all of a large file
   await once(socket, 'end');
   const answer = Buffer.concat(chunks);
   expect(answer.subarray(answer.indexOf('\r\n\r\n') + 4).equals(large)).toBe(true);
+});
+
+test('a server of files that ends closes its idle connections', async () => {
+  const files = new FileServer([], new LogRecorder().logger);
+  const [near, far] = socketPair({ remoteAddress: '', remotePort: 0 });
+  const over = new Promise<void>((resolve) => {
+    near.attach({
+      onData: (answer) => {
+        expect(String(answer)).toMatch(/^HTTP\/1\.1 403 /);
+        setImmediate(() => files.close());
+      },
+      onEnd: () => near.end(),
+      onDrain: () => undefined,
+      onClose: () => resolve(),
+    });
+  });
+  files.serve(far, { path: '/', stripPrefix: '' });
+  near.write(Buffer.from('HEAD / HTTP/1.1\r\nHost: x\r\n\r\n'));
+  await over;
 });
 
 test('heads that are too large or too slow are refused, and idle connections are closed', async () => {

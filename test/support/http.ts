@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { afterAll } from '@jest/globals';
 import pino from 'pino';
+import { agentFiles } from '../../src/http/agent-files.ts';
 import { type AppOptions, createApp } from '../../src/http/app.ts';
 import { createCallers } from '../../src/http/callers.ts';
 import { createGraphql } from '../../src/http/graphql.ts';
@@ -50,7 +51,7 @@ export function testApps(): (options?: Partial<AppOptions & Pick<ServiceParts, '
       graphql,
       legacy: (_request, _response, next) => next(),
       metrics: (_request, _response, next) => next(),
-      agents: (_request, _response, next) => next(),
+      agents: agentFiles(api.services, { dataDir: '' }),
       overTls: false,
       health: {},
       version: '1.2.3',

@@ -43,3 +43,14 @@ test('what comes between the end on the mux and that of the data connection is d
   expect(local).toMatchObject({ received: '7879', ended: true });
   mux.onClose();
 });
+
+test('an idle data connection that the peer ends is closed, one with bytes of a direction whose MOVE is on its way is not', () => {
+  const mux = new Mux(new EmptySocket(), 'server', { onOpen: () => undefined, onControl: () => undefined, onClose: () => undefined });
+  const [idle, early] = [new EmptySocket(), new EmptySocket()];
+  mux.addDataConnection(idle, 2);
+  mux.addDataConnection(early, 4);
+  early.sink?.onData(Buffer.from('x'));
+  for (const { sink } of [idle, early]) sink?.onEnd();
+  expect([idle.destroyed, early.destroyed, early.ended]).toEqual([true, false, false]);
+  mux.onClose();
+});

@@ -3,6 +3,7 @@ import { PullSocket, SocketGoneError } from '../../src/wire/pull-socket.ts';
 import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
 import { socketPair } from '../../src/wire/socket-pair.ts';
 import { splice } from '../../src/wire/splice.ts';
+import { EmptySocket } from '../support/empty-socket.ts';
 import { eventually } from '../support/eventually.ts';
 
 const REMOTE = { remoteAddress: '192.0.2.1', remotePort: 7 };
@@ -119,4 +120,27 @@ test('a pending read fails if the connection is lost, the deadline passes, or th
   peer.end();
   await settled();
   expect(recorder.seen).toEqual(['bye', '(end)', '(closed)']);
+});
+
+test.each([['with its cause', new Error('reset by the peer'), 'the connection was lost: reset by the peer'], [
+  'without one',
+  undefined,
+  'the connection was lost',
+]])(
+  'a loss is reported %s',
+  async (_, cause, message) => {
+    const socket = new EmptySocket();
+    const reading = new PullSocket(socket).read();
+    socket.sink?.onClose(cause);
+    await expect(reading).rejects.toMatchObject({ name: 'SocketGoneError', message, cause });
+  },
+);
+
+test('a socket that was handed over is not written to, ended or reset any more', () => {
+  const socket = new EmptySocket();
+  const pulled = new PullSocket(socket);
+  pulled.release();
+  pulled.closeSoon(text('bye'));
+  pulled.destroy();
+  expect([socket.received, socket.ended, socket.destroyed]).toEqual(['', false, false]);
 });

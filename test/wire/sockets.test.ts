@@ -256,6 +256,17 @@ describe.each(backends)('sockets by $name', (backend) => {
     accepted.destroy();
   });
 
+  test('a write to a connection that was reset closes the socket, also while nothing is read', async () => {
+    const { dialed, accepted } = await pair();
+    const closed = closing(dialed);
+    dialed.pause();
+    accepted.attach(IDLE);
+    accepted.destroy(true);
+    const writing = setInterval(() => dialed.write(Buffer.from('x')), 5);
+    expect(await closed).toMatchObject({ code: expect.stringMatching(/^(?:ECONNRESET|EPIPE)$/) });
+    clearInterval(writing);
+  });
+
   test('a connection that was reset before it was accepted is not reported, the next one is', async () => {
     const before = await settled(handles);
     const accepted: ByteSocket[] = [];

@@ -17,18 +17,18 @@ export async function secureDirect(raw: Duplex, role: DirectRole, psk: Buffer, t
   secured.on('_tlsError', (error: Error) => secured.destroy(error));
   raw.on('error', (error) => secured.destroy(error)).on('close', () => secured.destroy());
   secured.on('close', () => raw.destroy());
-  await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => secured.destroy(new Error('the peer does not begin')), timeoutMs);
-    secured.once('close', () => {
-      clearTimeout(timer);
-      reject(new Error('the direct path ended at once'));
+  const timer = setTimeout(() => secured.destroy(new Error('the peer does not begin')), timeoutMs);
+  try {
+    await new Promise<void>((resolve, reject) => {
+      secured.once('close', () => reject(new Error('the direct path ended at once')));
+      secured.once('error', reject);
+      secured.once(role === 'visitor' ? 'secureConnect' : 'secure', () => {
+        secured.off('error', reject);
+        resolve();
+      });
     });
-    secured.once('error', reject);
-    secured.once(role === 'visitor' ? 'secureConnect' : 'secure', () => {
-      clearTimeout(timer);
-      secured.off('error', reject);
-      resolve();
-    });
-  });
+  } finally {
+    clearTimeout(timer);
+  }
   return secured;
 }

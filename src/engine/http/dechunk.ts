@@ -30,7 +30,7 @@ export class Dechunker {
       if (content.length === 0) {
         content = bytes.subarray(at, end);
       } else {
-        if (!joined) length = content.copy(joined = Buffer.allocUnsafe(content.length + bytes.length - at));
+        if (!joined) length = content.copy(joined = Buffer.allocUnsafe(bytes.length));
         length += bytes.copy(joined, length, at, end);
       }
       this.#missing -= end - at;

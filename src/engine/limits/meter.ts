@@ -120,12 +120,6 @@ export class Ticker {
     this.#changed.add(meter);
   }
 
-  /** Its client, tunnel or host is gone. */
-  forget(meter: Meter): void {
-    this.#watched.delete(meter);
-    this.#changed.delete(meter);
-  }
-
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -44,7 +44,6 @@ export class Visitors {
     this.#shares.leave(this.#counted(address));
     if (this.open > 0) return;
     for (const wake of this.#waiting) wake();
-    this.#waiting.clear();
   }
 
   /** Resolves when no connection is open, after `ms` at the latest. */

@@ -63,7 +63,6 @@ export class Tunnels {
     this.#unlink(runner);
     this.#runners.delete(id);
     await runner.close();
-    this.#environment.ticker.forget(runner.meter);
   }
 
   /**

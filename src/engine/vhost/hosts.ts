@@ -175,7 +175,6 @@ export class Hosts {
     this.#table.delete(id);
     entry.connections.closeAll();
     this.#ofClient.get(entry.wanted.clientId)?.delete(id);
-    this.#ticker.forget(entry.meter);
   }
 
   /** The names of the hosts that are not served because they are the server's own. */

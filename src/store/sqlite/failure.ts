@@ -1,4 +1,5 @@
 import type { Error as AdapterError } from '@prisma/driver-adapter-utils';
+import { messageOf } from '../errors.ts';
 import { primaryCode, sqliteCode, sqliteCodes } from './codes.ts';
 
 /** A text with a NUL, which the driver would cut there and PostgreSQL refuses. */
@@ -27,7 +28,7 @@ export class TooLongError extends Error {
 
 /** Converts an error to a message. */
 export function failureOf(error: unknown): Failure {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   if (error instanceof NulError) return { message, nul: true };
   if (error instanceof TooLongError) return { message, tooLong: true };
   return { message, errcode: sqliteCode(error) };

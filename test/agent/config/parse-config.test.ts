@@ -85,9 +85,13 @@ describe("the text of an agent's configuration file", () => {
       'a.toml:3: hosts.a.targets.1: must be host:port, [IPv6]:port or a port',
     ]],
     ['a key inside an inline table', 'tunnels = { a = { type = "tcp", targets = [] } }', ['a.toml:1: tunnels.a.targets: must name at least one target']],
+    ['a text that is far too long', `#${'x'.repeat(256 * 1024)}`, ['a.toml: is too long to be a configuration file']],
     ['two keys', 'vkey = "a"\nvkey_file = "b"', ['a.toml:2: vkey_file: must not be given together with vkey']],
     ['one port of two tunnels', '[tunnels.a]\ntype = "tcp"\ntargets = ["1"]\nport = 80\n[tunnels.b]\ntype = "socks5"\nport = 80', [
       'a.toml:7: tunnels.b.port: is that of tunnels.a too',
+    ]],
+    ['one password of two tunnels', ['a', 'b'].map((name) => `[tunnels.${name}]\ntype = "secret"\ntargets = ["1"]\npassword = "p"`).join('\n'), [
+      'a.toml:8: tunnels.b.password: is that of tunnels.a too',
     ]],
     ['half a certificate', '[hosts.a]\nhost = "a.example"\ntargets = ["1"]\ncertificate = "a.pem"', ['a.toml:1: hosts.a.private_key: is missing']],
     ['a name of its own below a platform domain', '[hosts.a]\nhost = "a.example"\nplatform_domain = "d"\nplatform_prefix = "a"\ntargets = ["1"]', [

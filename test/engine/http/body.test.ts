@@ -231,3 +231,11 @@ test('chunks of one byte are read without a text for each, and their content goe
   expect(await longestHold(work)).toBeLessThan(250);
   expect(new Dechunker().push(chunks).length).toBe(1_000_000);
 });
+
+test('after the end of a body nothing more is taken, and its trailer is not passed on again', () => {
+  const body = new BodyEnd(chunked);
+  const whole = Buffer.from('1\r\na\r\n0\r\nX: 1\r\n\r\n');
+  expect(body.take(whole)).toMatchObject({ taken: whole.length });
+  const { taken, passed } = body.take(Buffer.from('GET / HTTP/1.1\r\n'));
+  expect([taken, passed.length]).toEqual([0, 0]);
+});

@@ -3,7 +3,7 @@ import net from 'node:net';
 import tls from 'node:tls';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { readClientHello } from '../../../src/engine/vhost/tls/client-hello.ts';
+import { MAX_HELLO, readClientHello } from '../../../src/engine/vhost/tls/client-hello.ts';
 
 /** The first flight of a real TLS client. */
 async function hello(options: tls.ConnectionOptions): Promise<Buffer> {
@@ -85,4 +85,10 @@ test('any bytes, and any damage of a real hello, are answered without an error',
     }),
     { numRuns: 5000 },
   );
+});
+
+test.each([[MAX_HELLO, 'incomplete'], [MAX_HELLO + 1, 'invalid']])('a hello or a record of %i bytes is %s as long as it is not whole', (length, kind) => {
+  const record = Buffer.from([22, 3, 1, length >> 8, length & 255]);
+  expect(readClientHello(record)).toEqual({ kind });
+  expect(readClientHello(Buffer.from([22, 3, 1, 0, 4, 1, 0, length >> 8, length & 255]))).toEqual({ kind });
 });

@@ -62,6 +62,15 @@ test('a chunked body passes as it is, with its trailer', async () => {
   expect(origin.received[0]).toMatch(/Transfer-Encoding: chunked\r\n[^]*\r\n\r\n5;x=y\r\nhello\r\n0\r\nX-Sum: 1\r\n\r\n$/);
 });
 
+test('a visitor that speaks HTTP/1.0 gets no interim response', async () => {
+  const origin = await startRawOrigin((text, socket) => {
+    if (text.endsWith('\r\n\r\n')) socket.write('HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+  });
+  const { httpPort } = await startVhost([hostOf({ targets: [origin.target] })]);
+  expect(await exchange(httpPort, 'GET / HTTP/1.0\r\nHost: example.test\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  expect(await exchange(httpPort, 'GET / HTTP/1.1\r\nHost: example.test\r\nConnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 103 Early Hints\r\n/);
+});
+
 test('an upgrade turns the connection into one for any bytes', async () => {
   const origin = await startRawOrigin((text, socket) => {
     if (text.endsWith('\r\n\r\n')) socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nfirst');

@@ -71,7 +71,10 @@ test('JSON is taken and answered, and a body in chunks is a body', async () => {
 });
 
 test('NPS programs send it to /authIp, which belongs to the target for all other visitors', async () => {
+  const allowed = () => rig.log.entries.filter(({ msg }) => msg.startsWith("a visitor's address was allowed")).length;
+  const before = allowed();
   expect(await ask('POST /authIp', [urlencoded], form({ pass: 'another' }))).toMatch(/^HTTP\/1.1 401 [^]*\{"success":false,/);
+  expect(allowed()).toBe(before);
   expect(await ask('POST /authIp', [urlencoded], form({ pass: password }))).toMatch(/\{"success":true,/);
   expect(await ask('POST /authIp', [urlencoded], form({ other: 'form' }))).toMatch(/hello$/);
   expect(reached).toEqual(['POST /authIp HTTP/1.1']);

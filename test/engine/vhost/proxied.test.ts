@@ -97,6 +97,14 @@ test('a header that never arrives has the timeout of a head', async () => {
   expect(await exchange(httpPort, 'PROXY TCP4')).toBe('');
 });
 
+test('a server that ends closes connections of proxies whose header has not arrived', async () => {
+  const { httpPort, server } = await start({ timing: { ...VHOST_TIMING, headMs: 600_000 } });
+  const waiting = exchange(httpPort, 'PROXY TCP4');
+  expect(await exchange(httpPort, V1 + get)).toMatch(/hello$/);
+  await server.close();
+  expect(await waiting).toBe('');
+});
+
 test('over TLS the header goes before the hello: HTTP/1.1, HTTP/2, and TLS that is passed through', async () => {
   const { httpsPort, seen, gated } = await start({
     dialSecure: (_entry, visitor) => {

@@ -36,6 +36,14 @@ test('the next second has lines of its own again', () => {
   expect(log.entries.map(({ more }) => more).filter(Boolean)).toEqual([10]);
 });
 
+test('requests that share an id are counted in the log before the server has ended', async () => {
+  const { httpPort, server, log } = await startVhost([]);
+  const request = 'GET / HTTP/1.1\r\nHost: a\r\n';
+  await exchange(httpPort, `${`${request}\r\n`.repeat(14)}${request}Connection: close\r\n\r\n`);
+  await server.close();
+  expect(log.entries.map(({ more }) => more).filter(Boolean)).toEqual([5]);
+});
+
 test('external text is one short line of the log', async () => {
   const { log, note } = start();
   note(1, `no host takes \u009b31m${'x'.repeat(1000)}`);

@@ -1,0 +1,35 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from '@jest/globals';
+import { ConfiguredAgent } from '../../src/agent/configured-agent.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
+import { eventually } from '../support/eventually.ts';
+import { LogRecorder } from '../support/log-recorder.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { CLIENT, fresh, openTunnel, startEngine } from '../support/tunnel.ts';
+
+const file = path.join(temporaryDirectory(), 'agent.toml');
+
+test("the server hears of the health of a declared tunnel's targets, by the id of its record, and of entries that are added to the file", async () => {
+  const server = await startEngine({ stored: { clients: [{ ...CLIENT, configAllowed: true, ...fresh }] } });
+  const { id } = await openTunnel(server, { targets: ['127.0.0.1:1'] });
+  const answer = { id, port: 0, error: '' };
+  const names: string[] = [];
+  const declare = async ({ name }: { readonly name: string }) => {
+    names.push(name);
+    return answer;
+  };
+  server.engine.keepDeclared({ open: () => ({ declare, withdraw: async () => answer, close: () => undefined }) });
+  const head = `server = "${server.bridge.host}:${server.bridge.port}"\nvkey = "${CLIENT.vkey}"\n`;
+  const tunnel = (name: string): string =>
+    `[tunnels.${name}]\ntype = "tcp"\ntargets = ["127.0.0.1:1"]\nhealth = { interval = 1, timeout = 1, max_failed = 1 }\n`;
+  writeFileSync(file, head + tunnel('web'));
+  const given = { server: undefined, tls: undefined, vkey: undefined, allowFiles: [] };
+  const agent = new ConfiguredAgent({ file, given, log: new LogRecorder().logger, version: '0.0.1', sockets: netBackend });
+  expect(await agent.start()).toEqual([]);
+  await eventually(() => server.engine.tunnelState(id)?.health?.targets, (targets) => targets?.[0]?.healthy === false);
+  writeFileSync(file, head + tunnel('web') + tunnel('later'));
+  await eventually(() => names, (all) => all.includes('later'));
+  expect(names).toEqual(['web', 'later']);
+  await agent.stop();
+});
