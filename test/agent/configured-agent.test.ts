@@ -24,7 +24,7 @@ test("the server hears of the health of a declared tunnel's targets, by the id o
   const tunnel = (name: string): string =>
     `[tunnels.${name}]\ntype = "tcp"\ntargets = ["127.0.0.1:1"]\nhealth = { interval = 1, timeout = 1, max_failed = 1 }\n`;
   writeFileSync(file, head + tunnel('web'));
-  const given = { server: undefined, tls: undefined, vkey: undefined, allowFiles: [] };
+  const given = { servers: undefined, tls: undefined, vkey: undefined, allowFiles: [] };
   const agent = new ConfiguredAgent({ file, given, log: new LogRecorder().logger, version: '0.0.1', sockets: netBackend });
   expect(await agent.start()).toEqual([]);
   await eventually(() => server.engine.tunnelState(id)?.health?.targets, (targets) => targets?.[0]?.healthy === false);
