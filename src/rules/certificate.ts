@@ -1,17 +1,25 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import { type KeyObject, X509Certificate } from 'node:crypto';
 import { isIP } from 'node:net';
 import { isWildcard } from './host-name.ts';
+import { privateKeyOf } from './private-key.ts';
 
 /** A problem with a certificate or its key. The message is for administrators. */
 export class CertificateFault extends Error {
   override readonly name = 'CertificateFault';
 }
 
-/** A certificate that was checked against its key. */
+/** A certificate that was read. */
 export interface CertificateFacts {
   readonly x509: X509Certificate;
   readonly validFrom: Date;
   readonly validTo: Date;
+  readonly description: CertificateDescription;
+}
+
+/** A certificate that was checked against its key. */
+export interface CertificatePair extends CertificateFacts {
+  /** The key that was checked, as PEM text. */
+  readonly privateKey: string;
 }
 
 /** Whether a certificate or key is given as PEM text instead of the path of a file (contract 4.7). */
@@ -24,25 +32,34 @@ export function isPem(given: string): boolean {
  * @param certificate PEM: the certificate first, then its chain
  * @throws {CertificateFault} `empty`, `cannot parse`, `unusable pair`, or why the key is not accepted
  */
-export function certificatePair(certificate: string, privateKey: string): CertificateFacts {
+export function certificatePair(certificate: string, privateKey: string): CertificatePair {
   if (certificate.trim() === '' || privateKey.trim() === '') throw new CertificateFault('empty');
   const facts = certificateFacts(certificate);
   const fault = keyFault(facts.x509.publicKey);
   if (fault !== '') throw new CertificateFault(fault);
-  if (!belongTogether(facts.x509, privateKey)) throw new CertificateFault('unusable pair');
-  return facts;
+  const key = keyOf(facts.x509, privateKey);
+  if (key === undefined) throw new CertificateFault('unusable pair');
+  return { ...facts, privateKey: key.export({ type: 'pkcs8', format: 'pem' }).toString() };
 }
 
-/** Reads a certificate, without a key. @throws {CertificateFault} `cannot parse` */
+/** The largest certificate: each check of a host's name compares it with all names of its certificate. Authorities issue certificates for a hundred names, some for several hundred. */
+const MOST = { bytes: 32 * 1024, names: 1000 } as const;
+
+/** Reads a certificate, without a key. @throws {CertificateFault} `cannot parse`, or that it is too large */
 export function certificateFacts(certificate: string): CertificateFacts {
   try {
     const x509 = new X509Certificate(certificate);
     // Reading the key may fail, too.
     if (x509.publicKey.type !== 'public') throw new CertificateFault('cannot parse');
+    const names = x509.raw.length > MOST.bytes ? undefined : x509.subjectAltName ?? '';
+    if (names === undefined || names.split(', ').length > MOST.names) {
+      throw new CertificateFault(`the certificate has more than ${MOST.names} names or ${MOST.bytes} bytes`);
+    }
     // Node 20 provides the dates only as text.
-    return { x509, validFrom: new Date(x509.validFrom), validTo: new Date(x509.validTo) };
-  } catch {
-    throw new CertificateFault('cannot parse');
+    const [validFrom, validTo] = [new Date(x509.validFrom), new Date(x509.validTo)];
+    return { x509, validFrom, validTo, description: { ...described(x509, names), validFrom, validTo } };
+  } catch (error) {
+    throw error instanceof CertificateFault ? error : new CertificateFault('cannot parse');
   }
 }
 
@@ -68,11 +85,12 @@ export function keyFault({ asymmetricKeyType: type, asymmetricKeyDetails: { modu
 
 /** Whether a private key, as PEM text, is that of a certificate. */
 export function belongTogether(x509: X509Certificate, key: string): boolean {
-  try {
-    return x509.checkPrivateKey(createPrivateKey(key));
-  } catch {
-    return false; // not a key, or an encrypted one
-  }
+  return keyOf(x509, key) !== undefined;
+}
+
+function keyOf(x509: X509Certificate, pem: string): KeyObject | undefined {
+  const key = privateKeyOf(pem);
+  return key && x509.checkPrivateKey(key) ? key : undefined;
 }
 
 /** The public properties of a certificate. */
@@ -87,11 +105,10 @@ export interface CertificateDescription {
   readonly fingerprint: string;
 }
 
-/** @see CertificateDescription */
-export function describeCertificate({ x509, validFrom, validTo }: CertificateFacts): CertificateDescription {
-  const names = [...(x509.subjectAltName ?? '').matchAll(/(?:DNS|IP Address):("(?:[^"\\]|\\.)*"|[^,]*)/g)].map(([, name = '']) => name);
+function described(x509: X509Certificate, subjectAltName: string): Omit<CertificateDescription, 'validFrom' | 'validTo'> {
+  const names = [...subjectAltName.matchAll(/(?:DNS|IP Address):("(?:[^"\\]|\\.)*"|[^,]*)/g)].map(([, name = '']) => name);
   const issuer = /^CN=(.*)$/m.exec(x509.issuer)?.[1] ?? x509.issuer.replaceAll('\n', ', ');
-  return { names: names.slice(0, 100), issuer: issuer.slice(0, 255), validFrom, validTo, fingerprint: x509.fingerprint256.replaceAll(':', '').toLowerCase() };
+  return { names: names.slice(0, 100), issuer: issuer.slice(0, 255), fingerprint: x509.fingerprint256.replaceAll(':', '').toLowerCase() };
 }
 
 /** Whether a certificate covers a host, by the rules of browsers, which ignore the common name. @param host a name, an address or a wildcard */

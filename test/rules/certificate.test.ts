@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { CertificateFault, certificateFacts, certificatePair } from '../../src/rules/certificate.ts';
-import { covering, type TestCertificate } from '../support/certificates.ts';
+import { covering, makeCertificate, type TestCertificate } from '../support/certificates.ts';
 import { ed25519, p521, secp256k1, slowest, tooLarge } from '../support/unusual-keys.ts';
 
 test.each<[string, TestCertificate, string]>([
@@ -24,4 +24,16 @@ test('a certificate whose key cannot be read is none, although it can be parsed'
   const pem = `-----BEGIN CERTIFICATE-----\n${bytes.toString('base64')}\n-----END CERTIFICATE-----\n`;
   expect(() => new X509Certificate(pem)).not.toThrow();
   expect(() => certificateFacts(pem)).toThrow(new CertificateFault('cannot parse'));
+});
+
+test.each([999, 1000, 1001])('a certificate has 1,000 names at most, so that checking those of hosts stays cheap: %i', async (count) => {
+  const { certificate, key } = await makeCertificate(Array.from({ length: count }, (_, index) => `${index}.x`));
+  const check = () => certificatePair(certificate, key);
+  if (count <= 1000) expect(check().description.names).toHaveLength(100);
+  else expect(check).toThrow(new CertificateFault('the certificate has more than 1000 names or 32768 bytes'));
+});
+
+test('a certificate has 32 KB at most', async () => {
+  const { certificate, key } = await makeCertificate(Array.from({ length: 900 }, (_, index) => `${index}${'x'.repeat(40)}.example`));
+  expect(() => certificatePair(certificate, key)).toThrow(new CertificateFault('the certificate has more than 1000 names or 32768 bytes'));
 });

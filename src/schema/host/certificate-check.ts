@@ -5,7 +5,6 @@ import {
   type CertificateFacts,
   coversHost,
   daysLeft,
-  describeCertificate,
   EXPIRING_DAYS,
   keyFault,
 } from '../../rules/certificate.ts';
@@ -42,11 +41,11 @@ interface CertificateCheck {
 
 const CertificateProblemType = enumOf<CertificateProblem>('CertificateProblem', 'What can be wrong with a certificate and its key.', {
   certificateUnreadable: 'The file of the certificate cannot be loaded.',
-  certificateInvalid: 'The certificate is not PEM text of a certificate.',
+  certificateInvalid: 'The certificate is not PEM text of a certificate, or it has more than 1,000 names or 32 KB.',
   keyUnreadable: 'The file of the private key cannot be loaded.',
   keyMissing: 'There is no private key.',
   keyRefused: 'The type or size of the key is not supported: use RSA with at most 4096 bits, P-256, P-384, P-521 or Ed25519.',
-  keyMismatch: 'The private key does not belong to the certificate, or is encrypted.',
+  keyMismatch: 'The private key does not belong to the certificate, is encrypted, or is of a type that is not supported.',
   expired: 'The certificate has expired.',
   notYetValid: 'The certificate is not valid yet.',
   notCovered: 'The certificate does not cover `host`.',
@@ -68,12 +67,12 @@ const CertificateCheckType = builder.objectRef<CertificateCheck>('CertificateChe
     }),
     names: t.stringList({
       description: 'The names and addresses that it covers, at most 100. Empty if it cannot be read.',
-      resolve: ({ facts }) => facts ? [...describeCertificate(facts).names] : [],
+      resolve: ({ facts }) => [...facts?.description.names ?? []],
     }),
     issuer: t.string({
       nullable: true,
       description: 'The issuer; null = it cannot be read.',
-      resolve: ({ facts }) => facts ? describeCertificate(facts).issuer : null,
+      resolve: ({ facts }) => facts?.description.issuer ?? null,
     }),
     validFrom: t.field({
       type: 'DateTime',
@@ -95,7 +94,7 @@ const CertificateCheckType = builder.objectRef<CertificateCheck>('CertificateChe
     fingerprint: t.string({
       nullable: true,
       description: 'The SHA-256 fingerprint, as 64 hex digits; null = it cannot be read.',
-      resolve: ({ facts }) => facts ? describeCertificate(facts).fingerprint : null,
+      resolve: ({ facts }) => facts?.description.fingerprint ?? null,
     }),
   }),
 });

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Logger } from 'pino';
-import { CertificateFault, type CertificateFacts, certificatePair, isPem } from '../../../rules/certificate.ts';
+import { CertificateFault, type CertificateFacts, type CertificatePair, certificatePair, isPem } from '../../../rules/certificate.ts';
 import type { TicketKeys } from './ticket-keys.ts';
 
 /** The first handshake after this many ms checks the files again: a new pair is in use within 2 s. */
@@ -105,7 +105,7 @@ export class Certificate {
       }
       const cert = await textOf(certificate);
       const key = privateKey === certificate ? cert : await textOf(privateKey);
-      this.#use(certificatePair(cert, key), cert, key);
+      this.#use(certificatePair(cert, key), cert);
       this.#seen = seen;
     } catch (error) {
       if (!(error instanceof CertificateFault)) throw error;
@@ -113,7 +113,7 @@ export class Certificate {
     }
   }
 
-  #use(facts: CertificateFacts, cert: string, key: string): void {
+  #use({ privateKey: key, ...facts }: CertificatePair, cert: string): void {
     const now = this.#now();
     // Without a usable pair, an expired certificate is more informative to a visitor than a closed connection.
     if (this.#loaded && (facts.validFrom.getTime() > now || facts.validTo.getTime() <= now)) throw new CertificateFault('not yet valid or expired');

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { type CertificateStatus, describeCertificate, certificateStatusOf } from '../../../rules/certificate.ts';
+import { type CertificateStatus, certificateStatusOf } from '../../../rules/certificate.ts';
 import { acmeFault } from '../../../rules/acme-name.ts';
 import type { Acme } from '../../acme/acme.ts';
 import type { AcmeRetry, CertificateState, WantedHost } from '../../face.ts';
@@ -113,7 +113,7 @@ export class Certificates {
     const { facts, problem } = certificate.status;
     const { acmeName } = certificate.source;
     const acme = acmeName === undefined ? undefined : this.#acme?.state(acmeName);
-    return { inUse: facts ? describeCertificate(facts) : null, status: certificateStatusOf(facts, problem, this.#now(), host), problem, acme: acme ?? null };
+    return { inUse: facts?.description ?? null, status: certificateStatusOf(facts, problem, this.#now(), host), problem, acme: acme ?? null };
   }
 
   /** @see EngineFace.retryAcme */
