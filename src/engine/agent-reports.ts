@@ -29,23 +29,31 @@ export class AgentReports {
 
   /** The results of the checks of a tunnel or host, from an agent that is connected to this server. */
   onHealth(entry: ClientEntry, message: HealthMessage): void {
-    this.#environment.nodes?.health(entry.wanted.id, message);
-    this.useHealth(entry, message);
+    const record = this.#recordOf(entry, message);
+    if (!record) return;
+    const own = new Set(record.wanted.targets);
+    const report = { ...message, targets: message.targets.filter(({ target }) => own.has(target)) };
+    this.#environment.nodes?.health(entry.wanted.id, report);
+    this.useHealth(entry, report);
   }
 
   /** The results of the checks of a tunnel or host. */
   useHealth(entry: ClientEntry, message: HealthMessage): void {
+    if (!this.#recordOf(entry, message)) return;
     const { hosts, now } = this.#environment;
-    // Reports on another client's tunnel or host, or on a deleted one, are ignored.
     if (message.of === 'tunnel') {
-      const runner = this.#tunnels.get(message.id);
-      if (runner?.wanted.clientId === entry.wanted.id) runner.onHealth(message, now());
+      this.#tunnels.get(message.id)?.onHealth(message, now());
       return;
     }
-    const host = hosts.get(message.id);
-    if (host?.wanted.clientId !== entry.wanted.id) return;
     hosts.onHealth(message, now());
-    this.#environment.changed(host.meter);
+    const host = hosts.get(message.id);
+    if (host) this.#environment.changed(host.meter);
+  }
+
+  /** What a report is about; undefined = a tunnel or host that belongs to another client, or was deleted: the report does not count. */
+  #recordOf({ wanted }: ClientEntry, { of, id }: HealthMessage) {
+    const record = of === 'tunnel' ? this.#tunnels.get(id) : this.#environment.hosts.get(id);
+    return record?.wanted.clientId === wanted.id ? record : undefined;
   }
 
   /** A client's agent connected to this server, or disconnected. */

@@ -5,22 +5,30 @@ const MOST = { atOnce: 32 * 1024 * 1024, perSecond: 4 * 1024 * 1024 } as const;
 /** Bounds the work that a peer causes by control messages: each is parsed and validated on the thread that moves all bytes. */
 export class ControlBudget {
   readonly #now: () => number;
-  #left: number = MOST.atOnce;
+  readonly #most: { readonly atOnce: number; readonly perSecond: number };
+  #left: number;
   #at: number;
 
-  /** @param now ms of a monotonic clock */
-  constructor(now: () => number = () => performance.now()) {
+  /** @param now ms of a monotonic clock @param most the cost at once and per second */
+  constructor(now: () => number = () => performance.now(), most: { readonly atOnce: number; readonly perSecond: number } = MOST) {
     this.#now = now;
+    this.#most = most;
+    this.#left = most.atOnce;
     this.#at = now();
   }
 
   /** Counts a message. @param cost its {@link controlCost} @returns false = the peer sends more than it may */
   take(cost: number): boolean {
     const now = this.#now();
-    this.#left = Math.min(MOST.atOnce, this.#left + (now - this.#at) * MOST.perSecond / 1000) - cost;
+    this.#left = Math.min(this.#most.atOnce, this.#left + (now - this.#at) * this.#most.perSecond / 1000) - cost;
     this.#at = now;
     return this.#left >= 0;
   }
+}
+
+/** The budget of a peer that limits what it sends itself, for all that it carries: what one client causes must not end the session. */
+export function unlimited(): ControlBudget {
+  return new ControlBudget(undefined, { atOnce: Number.POSITIVE_INFINITY, perSecond: 0 });
 }
 
 /** The cost of a control message: its bytes, plus 1 KB of overhead for each message. */

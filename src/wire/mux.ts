@@ -107,12 +107,12 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
   }
 
   /**
-   * Opens a stream without waiting for the peer; undefined = the session has ended or has too many streams, or the peer reads too little.
+   * Opens a stream without waiting for the peer; undefined = the session has ended or has too many streams, the peer reads too little, or the payload does not fit a frame.
    * @param dataFollows as for `Opener.open`
    * @param credit as for `Opener.open`; only for a peer that supports it
    */
   open(payload: Uint8Array, dataFollows = false, credit?: number): Stream | undefined {
-    if (this.#closed || this.#streams.size >= MAX_STREAMS || this.#out.full) return undefined;
+    if (this.#closed || this.#streams.size >= MAX_STREAMS || this.#out.full || payload.length > MAX_CONTROL) return undefined;
     const stream = new Stream(this.#freeId(), this, credit);
     this.#streams.set(stream.id, stream);
     if (dataFollows) this.#out.frameBeforeData(Frame.OPEN, stream.id, payload);
@@ -128,11 +128,11 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
     }
   }
 
-  /** Sends a control message (JSON, at most 64 KB). */
+  /** Sends a control message (JSON). @throws {ProtocolError} if it has more than 64 KB: the session of the peer that caused it ends, rather than the process */
   sendControl(message: object): void {
     if (this.#closed) return;
     const json = Buffer.from(JSON.stringify(message));
-    if (json.length > MAX_CONTROL) throw new Error(`a control message of ${json.length} bytes`);
+    if (json.length > MAX_CONTROL) throw new ProtocolError(`it causes a control message of ${json.length} bytes`);
     this.#out.urgentFrame(Frame.CONTROL, 0, json);
   }
 

@@ -3,10 +3,12 @@ import { type CheckedEntry, HealthChecks } from '../../src/agent/health/health-c
 import { Link } from '../../src/agent/link.ts';
 import type { EngineEvent, HealthState } from '../../src/engine/face.ts';
 import { FileServer } from '../../src/stream-handlers/files/file-server.ts';
+import { Frame } from '../../src/wire/frames.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { declaredHostOf, declaredTunnelOf } from '../support/declared-entries.ts';
 import { eventually } from '../support/eventually.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
+import { RawPeer } from '../support/raw-peer.ts';
 import { type Service, startService } from '../support/service.ts';
 import { readAll, visit, visitUntilClosed } from '../support/target.ts';
 import { CLIENT, fresh, openTunnel, startEngine, type TestEngine } from '../support/tunnel.ts';
@@ -230,4 +232,25 @@ test("a tunnel or host that moves to another client leaves its agent's reports b
   await server.engine.apply({ kind: 'tunnel', tunnel: { ...tunnel, clientId: 2 } });
   await server.engine.apply({ kind: 'host', host: { ...host, clientId: 2 } });
   expect([server.engine.tunnelState(tunnel.id)?.health, server.engine.hostState(host.id)?.health]).toEqual([null, null]);
+});
+
+test('a report on a p2p tunnel with more targets than a message can name changes its targets, and nothing ends', async () => {
+  const server = await startServer();
+  const targets = [...Array.from({ length: 7999 }, () => '127.0.0.1:1'), '127.0.0.1:2'];
+  const tunnel = await openTunnel(server, { mode: 'p2p', password: 'a secret of many words', targets });
+  // The program's own agent would refuse a longer request to dial.
+  const agent = await RawPeer.connect(server, { info: { configFile: true } });
+  const sent = async (work: () => unknown) => {
+    const before = agent.read;
+    work();
+    await eventually(() => agent.read, (read) => read > before);
+  };
+  await sent(() => agent.control({ type: 'tunnel', name: String(tunnel.id), tunnel: declared.tunnel }));
+  const visitor = await RawPeer.connect(server, { role: 'visit', key: tunnel.password, info: { type: 'p2p' } });
+  await sent(() => visitor.frames((batch) => batch.frame(Frame.OPEN, 2)));
+  const report = { target: '127.0.0.1:2', healthy: false, failures: 2, ageMs: 0, error: 'refused' };
+  agent.control({ type: 'health', of: 'tunnel', id: tunnel.id, check: quick, targets: [report] });
+  await shown(server, 'tunnel', tunnel.id, (health) => outOf(health).join() === '127.0.0.1:2');
+  await server.engine.apply({ kind: 'tunnel', tunnel: { ...tunnel, targets: targets.slice(1) } });
+  expect(server.engine.clientState(CLIENT.id)).toMatchObject({ connected: true });
 });

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { FairQueue } from '../../stream-handlers/fair-queue.ts';
 import type { Attempts } from '../../rules/attempts.ts';
+import { unlimited } from '../../wire/control-budget.ts';
 import { HandshakeError, type Refusal } from '../../wire/handshake-error.ts';
 import { acceptHandshake, keyIdOf, newSessionId, refuseUnread, type Offer, type Role } from '../../wire/handshake.ts';
 import type { HealthMessage } from '../../wire/health.ts';
@@ -385,7 +386,7 @@ export class Bridge {
       key,
       socket,
       log: this.#options.log,
-      mux: NODE_BEATS,
+      mux: { ...NODE_BEATS, controlBudget: unlimited() },
       info: info.data,
       handlers,
       onGone: () => this.#nodes.delete(session),

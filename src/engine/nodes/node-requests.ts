@@ -9,6 +9,7 @@ import { socketPair } from '../../wire/socket-pair.ts';
 import type { Joinable, OpenerVisitor } from '../../wire/stream.ts';
 import type { Environment } from '../environment.ts';
 import type { ClientState, ConnectionsPage, ConnectionState, EngineEvent, HostState, RefusalCause, RowRange, Traffic, TunnelState } from '../face.ts';
+import type { CheckedRecord } from './health-news.ts';
 import { visitorRequest } from './home-opener.ts';
 import { totalsOf } from './known-counters.ts';
 import type { Tunnels } from '../tunnels/tunnels.ts';
@@ -45,14 +46,17 @@ export class NodeRequests {
     return (kind === 'tunnel' ? this.#tunnels.get(id) : this.#environment.hosts.get(id))?.wanted.clientId;
   }
 
-  /** The health of all targets that are checked, as their agents would report it now. @param of whether a client counts */
-  *healthReports(of: (clientId: number) => boolean): Generator<{ readonly clientId: number; readonly report: HealthMessage }> {
-    const now = this.#environment.now();
+  /** The tunnels and hosts whose targets are checked. @param of whether a client counts */
+  *checkedRecords(of: (clientId: number) => boolean): Generator<CheckedRecord> {
     for (const [kind, records] of [['tunnel', this.#tunnels.all()], ['host', this.#environment.hosts.all()]] as const) {
-      for (const { health, wanted: { id, clientId } } of records) {
-        if (health && of(clientId)) { for (const report of health.reports(kind, id, now)) yield { clientId, report }; }
-      }
+      for (const { health, wanted: { id, clientId } } of records) if (health && of(clientId)) yield { clientId, of: kind, id };
     }
+  }
+
+  /** What its agent would report about a tunnel or host now. */
+  healthReports({ of, id }: Pick<HealthMessage, 'of' | 'id'>): Iterable<HealthMessage> {
+    const record = of === 'tunnel' ? this.#tunnels.get(id) : this.#environment.hosts.get(id);
+    return record?.health?.reports(of, id, this.#environment.now()) ?? [{ type: 'health', of, id, check: null, targets: [] }];
   }
 
   /** Takes a stream. @param rest the bytes after the request */

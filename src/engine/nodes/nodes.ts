@@ -12,6 +12,7 @@ import { ask } from './ask.ts';
 import { AwaitedHomes } from './awaited-homes.ts';
 import { type ChangedRecord, ChangedRecords, inLists } from './changed-records.ts';
 import { Gathered } from './gathered.ts';
+import { HealthNews } from './health-news.ts';
 import { HomeOpener } from './home-opener.ts';
 import { type Home, Homes } from './homes.ts';
 import type { NodeOptions, OtherNodes } from '../other-nodes.ts';
@@ -51,6 +52,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
   readonly #counters: KnownCounters;
   readonly #movedClients: Gathered<number>;
   readonly #changed: ChangedRecords;
+  readonly #health: HealthNews;
   #others: readonly OtherServer[] = [];
 
   constructor(options: NodeOptions, parts: NodesParts) {
@@ -73,6 +75,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
     }, log);
     this.#movedClients = new Gathered(HOMES_MS, (ids) => this.#sendHomes(this.#links.all(), ids));
     this.#changed = new ChangedRecords(parts.environment, (records) => this.#sendChanged(records));
+    this.#health = new HealthNews(parts.requests, (clientId) => this.isHome(clientId));
   }
 
   /** The name of this node. */
@@ -108,6 +111,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
     this.#awaited.close();
     this.#movedClients.stop();
     this.#changed.stop();
+    this.#health.stop();
     this.#links.close();
   }
 
@@ -225,7 +229,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
 
   /** A client's agent, which is connected here, reports on the health of its targets. */
   health(clientId: number, report: HealthMessage): void {
-    this.#links.send({ type: 'health', clientId, report });
+    this.#health.add(clientId, report);
   }
 
   /** The state of clients whose home is here is news for other nodes. */
@@ -247,21 +251,20 @@ export class Nodes implements OtherNodes, NodeHandlers {
 
   #onUp(link: NodeLink): void {
     this.#sendHomes([link], Array.from(this.#homes.of(this.name), ([id]) => id));
-    for (const { clientId, report } of this.#parts.requests.healthReports((id) => this.isHome(id))) link.send({ type: 'health', clientId, report });
+    this.#health.up(link);
     this.#onReachable(link.peer.name);
   }
 
   /** The node can be reached from now on, or no longer. */
   #onReachable(node: string): void {
     this.#counters.loseOthers();
+    if (!this.#links.get(node)) this.#health.down(node);
     for (const [clientId, { connected }] of this.#homes.of(node)) {
       const entry = connected ? this.#parts.environment.clients.get(clientId) : undefined;
       if (connected) this.#await(clientId);
       if (entry) this.#changed.hear(() => this.#parts.onSeen(entry));
     }
   }
-
-  // Other nodes
 
   onNode(info: NodeInfo): void {
     this.#links.add(info);

@@ -7,6 +7,11 @@ import { secretMode } from './secret.ts';
 import type { TunnelContext } from './tunnel-context.ts';
 import type { TunnelMode, TunnelServer } from './tunnel-mode.ts';
 
+/** The longest list of the targets of direct paths, in characters: it fits a message to the agent. */
+const MOST_TEXT = 32 * 1024;
+/** What a target takes in it, in addition to its own characters. */
+const EACH = 3;
+
 /**
  * A secret tunnel whose visitors may connect to the agent directly. The server carries the signaling between the two in
  * a connection like any other, and the path lasts as long as that connection.
@@ -28,7 +33,7 @@ class P2pTunnel implements TunnelServer {
     this.#wanted = wanted;
     this.#relay.configure(relayed(wanted));
     if (before.targets.join('\n') === wanted.targets.join('\n')) return;
-    if (wanted.targets.length > 0) this.#session?.retarget(wanted.id, wanted.targets);
+    if (wanted.targets.length > 0) this.#session?.retarget(wanted.id, fitting(wanted.targets));
     else this.#context.connections.closeAll();
   }
 
@@ -36,7 +41,7 @@ class P2pTunnel implements TunnelServer {
   useTargets(targets: readonly string[]): void {
     this.#wanted = { ...this.#wanted, targets };
     this.#relay.useTargets?.(targets);
-    if (targets.length > 0) this.#session?.retarget(this.#wanted.id, targets);
+    if (targets.length > 0) this.#session?.retarget(this.#wanted.id, fitting(targets));
   }
 
   onSocket(socket: ByteSocket): void {
@@ -53,7 +58,7 @@ class P2pTunnel implements TunnelServer {
       socket.destroy(true);
       return;
     }
-    const payload = encodeOpen({ kind: 'direct', tunnelId: id, password, targets: [...targets], stunPorts: [...stunPorts] });
+    const payload = encodeOpen({ kind: 'direct', tunnelId: id, password, targets: fitting(targets), stunPorts: [...stunPorts] });
     this.#traffic.opened();
     this.#context.connections.carry(socket, carrier.session, carrier.client, payload, { onOver: () => this.#traffic.closed() });
   }
@@ -66,6 +71,12 @@ class P2pTunnel implements TunnelServer {
   believable(reported: DirectBytes): DirectBytes {
     return this.#traffic.believable(reported);
   }
+}
+
+/** The first targets, as many as fit a message to the agent. */
+function fitting(targets: readonly string[]): string[] {
+  let left = MOST_TEXT;
+  return targets.filter((target) => (left -= target.length + EACH) >= 0);
 }
 
 /** Without a PROXY protocol header: direct paths have none, and a target must not have to guess. */

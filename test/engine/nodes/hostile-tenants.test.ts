@@ -1,0 +1,100 @@
+import { expect, test } from '@jest/globals';
+import { Frame } from '../../../src/wire/frames.ts';
+import { declaredTunnelOf } from '../../support/declared-entries.ts';
+import { eventually } from '../../support/eventually.ts';
+import { openEverywhere, reached, startNodes, type TestNode } from '../../support/nodes.ts';
+import { RawPeer } from '../../support/raw-peer.ts';
+import { roundTrip, startEcho, visit } from '../../support/target.ts';
+import { CLIENT, startAgent } from '../../support/tunnel.ts';
+
+/** What one client's agent and visitors do must not end the sessions between nodes, which carry all clients. */
+
+const HOSTILE = { ...CLIENT, id: 2, vkey: 'the-vkey-of-an-attacker', configAllowed: true };
+
+/** Two nodes: the agents of a client and of an attacker are connected to the first one. Returns a visitor of the client, who came to the second one. */
+async function serving() {
+  const nodes = await startNodes(['home', 'entry']);
+  const [home, entry] = nodes;
+  if (!home || !entry) throw new Error('there are two nodes');
+  for (const { engine } of nodes) await engine.apply({ kind: 'client', client: HOSTILE });
+  const none = { id: 0, port: 0, error: '' };
+  home.engine.keepDeclared({
+    open: () => ({ declare: async ({ name }) => ({ ...none, id: Number(name) }), withdraw: async () => none, close: () => undefined }),
+  });
+  await startAgent(home);
+  const [, { port = 0 } = {}] = await openEverywhere(nodes, { targets: [(await startEcho()).address] });
+  await eventually(() => entry.engine.nodes?.linkTo(CLIENT.id), (link) => link !== undefined);
+  const visitor = await visit(port);
+  await roundTrip(visitor, 'before');
+  return { nodes, home, entry, visitor };
+}
+
+/** A hostile agent that has declared a tunnel of this id. */
+async function declaring(home: TestNode, tunnelId: number, key = HOSTILE.vkey): Promise<RawPeer> {
+  const peer = await RawPeer.connect(home, { key, info: { configFile: true } });
+  const before = peer.read;
+  peer.control({ type: 'tunnel', name: String(tunnelId), tunnel: declaredTunnelOf() });
+  await eventually(() => peer.read, (read) => read > before);
+  return peer;
+}
+
+test('a tunnel with more targets than a request can name', async () => {
+  const { nodes, home, entry, visitor } = await serving();
+  const { host, port: bridgePort } = home.bridge;
+  await startAgent({ bridge: { host, port: bridgePort } }, { vkey: HOSTILE.vkey });
+  await eventually(() => entry.engine.nodes?.linkTo(HOSTILE.id), (link) => link !== undefined);
+  const echo = await startEcho();
+  const [, { port = 0 } = {}] = await openEverywhere(nodes, { clientId: HOSTILE.id, targets: [echo.address, ...Array.from({ length: 7999 }, () => '127.0.0.1:1')] });
+  expect(await roundTrip(await visit(port), 'hello')).toBe('hello');
+  expect(await roundTrip(visitor, 'after')).toBe('after');
+});
+
+test('reports on health that get longer on the way', async () => {
+  const { nodes, home, entry, visitor } = await serving();
+  const [{ id = 0 } = {}] = await openEverywhere(nodes, { clientId: HOSTILE.id, targets: ['127.0.0.1:1'] });
+  const peer = await declaring(home, id);
+  const check = { type: 'tcp', intervalMs: 1000, timeoutMs: 1000, maxFailed: 1, path: '' };
+  const report = (target: string, error: string) => ({ target, healthy: false, failures: 1, ageMs: 0, error });
+  const targets = Array.from({ length: 49 }, () => report('@'.repeat(300), '@'.repeat(200)));
+  const message = { type: 'health', of: 'tunnel', id, check, targets: [...targets, report('127.0.0.1:1', 'refused')] };
+  // Bytes that are no UTF-8: each becomes a character of three bytes.
+  peer.frames((batch) => batch.frame(Frame.CONTROL, 0, Buffer.from(JSON.stringify(message)).map((byte) => byte === 0x40 ? 0xff : byte)));
+  await eventually(() => entry.engine.tunnelState(id)?.health?.targets, (all) => all?.[0]?.lastError === 'refused');
+  expect(await roundTrip(visitor, 'after')).toBe('after');
+});
+
+test('more reports on health of several agents than a session may carry: the other node gets the last one', async () => {
+  const { nodes, home, entry, visitor } = await serving();
+  const all = Array.from({ length: 50 }, (_, index) => `127.0.0.1:${index + 1}`);
+  const check = { type: 'tcp', intervalMs: 1000, timeoutMs: 1000, maxFailed: 1, path: '' };
+  const failing = all.map((target) => ({ target, healthy: false, failures: 1, ageMs: 0, error: '\u20ac'.repeat(200) }));
+  const last = [{ target: '127.0.0.1:50', healthy: true, failures: 0, ageMs: 0, error: 'the last' }];
+  const ids = await Promise.all([3, 4].map(async (clientId) => {
+    const client = { ...HOSTILE, id: clientId, vkey: `${HOSTILE.vkey} ${clientId}` };
+    for (const { engine } of nodes) await engine.apply({ kind: 'client', client });
+    const [{ id = 0 } = {}] = await openEverywhere(nodes, { clientId, targets: all });
+    const peer = await declaring(home, id, client.vkey);
+    const flood = Buffer.from(JSON.stringify({ type: 'health', of: 'tunnel', id, check, targets: failing }));
+    // Together more than the 32 MB that a session may send at once; each agent sends less.
+    for (let sent = 0; sent < 30_000_000;) {
+      if (peer.socket.pending < 1_000_000) {
+        peer.frames((batch) => {
+          for (let i = 0; i < 20; i++, sent += flood.length + 1024) batch.frame(Frame.CONTROL, 0, flood);
+        });
+      }
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    }
+    peer.control({ type: 'health', of: 'tunnel', id, targets: last });
+    return id;
+  }));
+  const healthOf = (id: number) => entry.engine.tunnelState(id)?.health?.targets ?? [];
+  for (const id of ids) {
+    await eventually(() => healthOf(id)[49]?.lastError, (error) => error === 'the last', 30_000);
+    expect(healthOf(id).filter(({ healthy }) => !healthy)).toHaveLength(49);
+  }
+  expect(reached(entry)).toEqual(['home']);
+  expect(await roundTrip(visitor, 'after')).toBe('after');
+  for (const { log } of nodes) expect(log.entries.filter(({ msg }) => msg === 'the session with another node was lost')).toEqual([]);
+}, 60_000);
