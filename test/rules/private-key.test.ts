@@ -7,14 +7,16 @@ import { covering } from '../support/certificates.ts';
 const rsa = () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
 const curve = () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 
-test.each([
-  ['RSA, PKCS #8', rsa, 'pkcs8'],
-  ['RSA, PKCS #1', rsa, 'pkcs1'],
-  ['RSA-PSS', () => generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).privateKey, 'pkcs8'],
-  ['an elliptic curve, PKCS #8', curve, 'pkcs8'],
-  ['an elliptic curve, SEC 1', curve, 'sec1'],
-  ['Ed25519', () => generateKeyPairSync('ed25519').privateKey, 'pkcs8'],
-] as const)('%s: read, also behind a certificate and with other line ends', (_name, generate, type) => {
+test.each(
+  [
+    ['RSA, PKCS #8', rsa, 'pkcs8'],
+    ['RSA, PKCS #1', rsa, 'pkcs1'],
+    ['RSA-PSS', () => generateKeyPairSync('rsa-pss', { modulusLength: 2048 }).privateKey, 'pkcs8'],
+    ['an elliptic curve, PKCS #8', curve, 'pkcs8'],
+    ['an elliptic curve, SEC 1', curve, 'sec1'],
+    ['Ed25519', () => generateKeyPairSync('ed25519').privateKey, 'pkcs8'],
+  ] as const,
+)('%s: read, also behind a certificate and with other line ends', (_name, generate, type) => {
   const key = generate();
   const pem = key.export({ type, format: 'pem' }).toString();
   expect(privateKeyOf(pem)?.equals(key)).toBe(true);

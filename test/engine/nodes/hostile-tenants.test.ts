@@ -22,7 +22,7 @@ async function serving() {
     open: () => ({ declare: async ({ name }) => ({ ...none, id: Number(name) }), withdraw: async () => none, close: () => undefined }),
   });
   await startAgent(home);
-  const [, { port = 0 } = {}] = await openEverywhere(nodes, { targets: [(await startEcho()).address] });
+  const port = (await openEverywhere(nodes, { targets: [(await startEcho()).address] }))[1]?.port ?? 0;
   await eventually(() => entry.engine.nodes?.linkTo(CLIENT.id), (link) => link !== undefined);
   const visitor = await visit(port);
   await roundTrip(visitor, 'before');
@@ -44,14 +44,15 @@ test('a tunnel with more targets than a request can name', async () => {
   await startAgent({ bridge: { host, port: bridgePort } }, { vkey: HOSTILE.vkey });
   await eventually(() => entry.engine.nodes?.linkTo(HOSTILE.id), (link) => link !== undefined);
   const echo = await startEcho();
-  const [, { port = 0 } = {}] = await openEverywhere(nodes, { clientId: HOSTILE.id, targets: [echo.address, ...Array.from({ length: 7999 }, () => '127.0.0.1:1')] });
+  const port = (await openEverywhere(nodes, { clientId: HOSTILE.id, targets: [echo.address, ...Array.from({ length: 7999 }, () => '127.0.0.1:1')] }))[1]?.port
+    ?? 0;
   expect(await roundTrip(await visit(port), 'hello')).toBe('hello');
   expect(await roundTrip(visitor, 'after')).toBe('after');
 });
 
 test('reports on health that get longer on the way', async () => {
   const { nodes, home, entry, visitor } = await serving();
-  const [{ id = 0 } = {}] = await openEverywhere(nodes, { clientId: HOSTILE.id, targets: ['127.0.0.1:1'] });
+  const id = (await openEverywhere(nodes, { clientId: HOSTILE.id, targets: ['127.0.0.1:1'] }))[0]?.id ?? 0;
   const peer = await declaring(home, id);
   const check = { type: 'tcp', intervalMs: 1000, timeoutMs: 1000, maxFailed: 1, path: '' };
   const report = (target: string, error: string) => ({ target, healthy: false, failures: 1, ageMs: 0, error });
@@ -72,7 +73,7 @@ test('more reports on health of several agents than a session may carry: the oth
   const ids = await Promise.all([3, 4].map(async (clientId) => {
     const client = { ...HOSTILE, id: clientId, vkey: `${HOSTILE.vkey} ${clientId}` };
     for (const { engine } of nodes) await engine.apply({ kind: 'client', client });
-    const [{ id = 0 } = {}] = await openEverywhere(nodes, { clientId, targets: all });
+    const id = (await openEverywhere(nodes, { clientId, targets: all }))[0]?.id ?? 0;
     const peer = await declaring(home, id, client.vkey);
     const flood = Buffer.from(JSON.stringify({ type: 'health', of: 'tunnel', id, check, targets: failing }));
     // Together more than the 32 MB that a session may send at once; each agent sends less.
