@@ -77,15 +77,9 @@ test('more reports on health of several agents than a session may carry: the oth
     const peer = await declaring(home, id, client.vkey);
     const flood = Buffer.from(JSON.stringify({ type: 'health', of: 'tunnel', id, check, targets: failing }));
     // Together more than the 32 MB that a session may send at once; each agent sends less.
-    for (let sent = 0; sent < 30_000_000;) {
-      if (peer.socket.pending < 1_000_000) {
-        peer.frames((batch) => {
-          for (let i = 0; i < 20; i++, sent += flood.length + 1024) batch.frame(Frame.CONTROL, 0, flood);
-        });
-      }
-      await new Promise((resolve) => {
-        setImmediate(resolve);
-      });
+    for (let rest = Math.ceil(30_000_000 / (flood.length + 1024)); rest > 0; rest--) {
+      peer.frames((batch) => batch.frame(Frame.CONTROL, 0, flood));
+      await eventually(() => peer.socket.pending, (pending) => pending < 1_000_000);
     }
     peer.control({ type: 'health', of: 'tunnel', id, targets: last });
     return id;
