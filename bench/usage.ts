@@ -46,6 +46,12 @@ export function cpuMeter(roots: readonly number[]): (units: number) => number {
   return (units) => roots.length === 0 || units === 0 ? NaN : (cpuSeconds(roots) - before) / units;
 }
 
+/** Seconds of processor time that the ended children of a process have used, in ticks. */
+export function childSeconds(pid: number): number {
+  const [user = 0, system = 0] = fields(pid)?.slice(13, 15).map(Number) ?? [];
+  return (user + system) / ticksPerSecond;
+}
+
 /** Bytes of memory that the processes and their descendants hold (VmRSS). */
 export function residentBytes(roots: readonly number[]): number {
   return processTree(roots).reduce((sum, pid) => sum + residentOf(pid), 0);

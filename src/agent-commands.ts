@@ -1,6 +1,8 @@
 import path from 'node:path';
 import process from 'node:process';
 import { Option, type Command } from 'commander';
+import { PassedSelfTests } from './agent/passed-self-tests.ts';
+import { runtimeDirectory } from './agent/status/runtime-directory.ts';
 import { ownCommand, SELF_TEST } from './own-program.ts';
 import { notifyServiceManager } from './service-manager.ts';
 import type { AgentFlags } from './settings/agent-options.ts';
@@ -8,7 +10,6 @@ import { sharedHelp } from './settings/shared-help.ts';
 import type { VisitFlags } from './settings/visit-options.ts';
 import { version } from './version.ts';
 import { SelfTests } from './wire/self-tests.ts';
-import { releaseYoungGeneration } from './young-generation.ts';
 
 const SERVER_HELP = "the server's bridge, such as tunnel.example.com:8024; several servers of one installation are separated by commas";
 
@@ -88,7 +89,6 @@ export async function runAgentCommand(flags: AgentFlags): Promise<void> {
   const { runAgent } = await import('./agent/program.ts');
   const { chooseSockets } = await import('./wire/choose-sockets.ts');
   const backend = await chooseSockets(sockets, tests, (problem) => log.warn(problem));
-  releaseYoungGeneration();
   notifyServiceManager(process.env, log);
   await runAgent({ session, config, version, sockets: backend, log });
 }
@@ -103,13 +103,12 @@ export async function runVisitCommand(flags: VisitFlags): Promise<void> {
   const { runVisitor } = await import('./agent/visitor.ts');
   const { chooseSockets } = await import('./wire/choose-sockets.ts');
   const backend = await chooseSockets(sockets, tests, (problem) => log.warn(problem));
-  releaseYoungGeneration();
   await runVisitor({ servers, tls, type, password, listen, sockets: backend, halfClosedMs: halfClosedSeconds * 1000, version, log });
 }
 
-/** A child process tests the sockets while this one loads the rest of the program: a start takes half as long. */
+/** A child process tests the sockets while this one loads the rest of the program, unless they have been tested since the last boot. */
 function beginSelfTests(given: string | undefined): SelfTests {
-  const tests = new SelfTests(ownCommand(SELF_TEST));
+  const tests = new SelfTests(ownCommand(SELF_TEST), new PassedSelfTests(runtimeDirectory(process.env), version));
   if ((given ?? process.env['ADIT_SOCKETS'] ?? 'auto') === 'auto') tests.begin();
   return tests;
 }

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import process from 'node:process';
 import type { Logger } from 'pino';
 
@@ -10,17 +9,18 @@ import type { Logger } from 'pino';
 export function notifyServiceManager(environment: NodeJS.ProcessEnv, log: Logger): () => void {
   const { NOTIFY_SOCKET, WATCHDOG_USEC } = environment;
   if (NOTIFY_SOCKET === undefined) return () => undefined;
-  const notify = (...words: readonly string[]): void => {
+  const notify = async (...words: readonly string[]): Promise<void> => {
+    const { execFile } = await import('node:child_process'); // otherwise each agent would load it
     execFile('systemd-notify', words, { timeout: 10_000 }, (error) => {
       if (error) log.warn({ problem: error.message }, 'systemd could not be notified');
     });
   };
-  notify('--ready', `MAINPID=${process.pid}`);
+  void notify('--ready', `MAINPID=${process.pid}`);
   // Half of the time would be enough; a third leaves room for one that gets lost.
-  const alive = WATCHDOG_USEC === undefined ? undefined : setInterval(() => notify('WATCHDOG=1'), Number(WATCHDOG_USEC) / 3000);
+  const alive = WATCHDOG_USEC === undefined ? undefined : setInterval(() => void notify('WATCHDOG=1'), Number(WATCHDOG_USEC) / 3000);
   alive?.unref();
   return () => {
     clearInterval(alive);
-    notify('STOPPING=1');
+    void notify('STOPPING=1');
   };
 }

@@ -5,7 +5,7 @@ import { netBackend } from '../wire/net-socket.ts';
 import type { SocketBackend, TlsTrust } from '../wire/socket.ts';
 import type { Declared } from '../wire/declared.ts';
 import type { OverviewPart, OverviewRow } from '../wire/overview.ts';
-import type { AgentMessage } from '../wire/session-messages.ts';
+import type { AgentMessage } from '../wire/agent-messages.ts';
 import type { Declarer } from './declarer.ts';
 import { type ConnectionState, KeptConnection } from './keep-connected.ts';
 import { Link } from './link.ts';

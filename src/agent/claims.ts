@@ -1,5 +1,5 @@
 import { transportOf } from '../rules/tunnel-mode.ts';
-import type { DeclaredEntry } from '../wire/declared.ts';
+import type { DeclaredEntry } from '../wire/declaration.ts';
 
 /**
  * The values of an entry that must be unique: its port, its password, its name. Two entries conflict when they have a text in common.

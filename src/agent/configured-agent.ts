@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { formatServerList } from '../rules/server-list.ts';
-import type { DeclaredEntry } from '../wire/declared.ts';
+import type { DeclaredEntry } from '../wire/declaration.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 import { Agent } from './agent.ts';
 import type { VisitorTable } from './config/parse-config.ts';

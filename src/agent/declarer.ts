@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { DECLARED_AT_ONCE, type Declaration, type Declared, type DeclaredEntry } from '../wire/declared.ts';
+import type { Declaration, DeclaredEntry } from '../wire/declaration.ts';
+import { DECLARED_AT_ONCE, type Declared } from '../wire/declared.ts';
 import { type Change, claimsOf, takingOrder } from './claims.ts';
 import { logState } from './state-change.ts';
 

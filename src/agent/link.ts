@@ -5,7 +5,9 @@ import { DatagramBudget } from '../wire/datagram-socket.ts';
 import type { Declared } from '../wire/declared.ts';
 import type { OtherServer } from '../wire/other-servers.ts';
 import type { OverviewPart } from '../wire/overview.ts';
-import { type AgentInfo, type AgentMessage, serverMessageSchema, welcomeSchema, type Welcome } from '../wire/session-messages.ts';
+import type { AgentInfo, AgentMessage } from '../wire/agent-messages.ts';
+import { serverMessageSchema, welcomeSchema, type Welcome } from '../wire/session-messages.ts';
+import { releaseYoungGeneration } from '../young-generation.ts';
 import type { BridgeDialler } from './dial-bridge.ts';
 import { DirectHost } from './direct/direct-host.ts';
 import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } from './server-session.ts';
@@ -53,7 +55,10 @@ export class Link {
       direct: { accept: (request, stream) => this.#direct.accept(request, stream) },
     }, log);
     this.#session = new ServerSession(agreed, {
-      onOpen: (stream, payload) => answerer.answer(stream, payload),
+      onOpen: (stream, payload) => {
+        releaseYoungGeneration();
+        answerer.answer(stream, payload);
+      },
       onControl: (message) => this.#onControl(message),
       onServers,
     });

@@ -7,9 +7,9 @@ import type { AgentPlan, GivenSession } from './config/read-config.ts';
 import { nameOf } from './declarer.ts';
 import { runUntilStopped } from './keep-connected.ts';
 import { runtimeDirectory } from './status/runtime-directory.ts';
-import { agentSnapshot, configuredSnapshot, type Snapshot } from './status/snapshot.ts';
-import { askAgents, serveStatus } from './status/status-socket.ts';
-import { statusText } from './status/status-text.ts';
+import { agentSnapshot, configuredSnapshot } from './status/snapshot.ts';
+import type { Snapshot } from './status/snapshot-schema.ts';
+import { serveStatus } from './status/status-socket.ts';
 
 /** The configuration file can't be used. */
 class ConfigError extends Error {
@@ -109,6 +109,7 @@ function tunnelText({ mode, port, serverIp, localPath }: Extract<AgentPlan['entr
  * @param config only the agent with this configuration file @returns undefined when none is running
  */
 export async function agentStatus(config: string | undefined, json: boolean): Promise<string | undefined> {
+  const [{ askAgents }, { statusText }] = await Promise.all([import('./status/ask-agents.ts'), import('./status/status-text.ts')]);
   const all = await askAgents(runtimeDirectory(process.env));
   const wanted = config === undefined ? all : all.filter((agent) => agent.config === config);
   if (wanted.length === 0) return undefined;

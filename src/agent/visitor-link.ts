@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { OtherServer } from '../wire/other-servers.ts';
 import type { ByteSocket } from '../wire/socket.ts';
 import { toVisitorSchema, type VisitPath, type VisitorInfo, type VisitWelcome, visitWelcomeSchema } from '../wire/visit-messages.ts';
+import { releaseYoungGeneration } from '../young-generation.ts';
 import type { BridgeDialler } from './dial-bridge.ts';
 import { DirectPaths, type DirectRetry } from './direct/direct-paths.ts';
 import { agreeOnSession, type AgreedSession, ServerSession, type SessionEnd } from './server-session.ts';
@@ -88,6 +89,7 @@ export class VisitorLink {
 
   /** Carries a local connection by the best available path; resets it when the session accepts no more. */
   carry(socket: ByteSocket): void {
+    releaseYoungGeneration();
     if (this.#direct?.carry(socket, () => this.#session.hold())) return;
     const stream = this.#session.open(NO_PAYLOAD);
     if (stream) stream.join(socket, { onClose: this.#session.hold() });

@@ -1,5 +1,6 @@
 // Longer than 300 lines: it is the whole interface between the engine and its callers, and only has types with comments.
-import type { Declared, DeclaredEntry, DeclaredKind } from '../wire/declared.ts';
+import type { DeclaredEntry, DeclaredKind } from '../wire/declaration.ts';
+import type { Declared } from '../wire/declared.ts';
 
 /**
  * The public interface of the engine: it takes the wanted state and reports the running state. The schema imports only this file of the engine.
@@ -439,4 +440,5 @@ export interface Declarations {
   open(clientId: number, address: string): AgentRecords;
 }
 
-export { type DeclaredEntry, type DeclaredKind, MAX_DECLARED } from '../wire/declared.ts';
+export type { DeclaredEntry, DeclaredKind } from '../wire/declaration.ts';
+export { MAX_DECLARED } from '../wire/declared.ts';

@@ -26,7 +26,7 @@ export const bundlingAgent = (outfile, format) => ({
   target: 'node20',
   external: ['udx-native', 'emitter'], // batch only requires `emitter` where there is no `events`
   define: { __dirname: JSON.stringify(FILES) },
-  plugins: [embeddedVersion, embeddedFiles, typesWithExtension, builtinsWhenNeeded],
+  plugins: [embeddedVersion, embeddedFiles, typesWithExtension, withoutUnused, builtinsWhenNeeded],
   alias: { 'mime-db': path.join(root, 'node_modules/mime-db') }, // serve-index has an older copy
   logLevel: 'error',
   minifySyntax: true,
@@ -90,9 +90,35 @@ const builtinsWhenNeeded = {
       { filter: /^node:/ },
       ({ path: name, kind }) => kind === 'require-call' ? { path: name, external: true } : { path: name, namespace: 'builtins' },
     );
-    build.onLoad(
-      { filter: /.*/, namespace: 'builtins' },
-      ({ path: name }) => ({ contents: `module.exports = require(${JSON.stringify(name)});`, loader: 'js' }),
-    );
+    build.onLoad({ filter: /.*/, namespace: 'builtins' }, ({ path: name }) => ({ contents: exportsOf(name), loader: 'js' }));
+  },
+};
+
+/**
+ * A module that exports what one of Node's has, of which esbuild keeps only what is used. If it were a CommonJS module, esbuild would make an object with a getter for
+ * each property for each module that imports it, 3,700 in all.
+ */
+function exportsOf(name) {
+  const names = Object.keys(require(name)).filter((key) => /^[a-z]\w*$/i.test(key) && !['default', 'delete'].includes(key));
+  return [
+    `const $module = require(${JSON.stringify(name)}), $property = (name) => $module[name];`,
+    'export default $module;',
+    ...names.map((key) => `export const ${key} = /* @__PURE__ */ $property('${key}');`),
+  ].join('\n');
+}
+
+/** Leaves out what pino needs to write to files and from threads, and commander to run other programs. The agent does neither. */
+const withoutUnused = {
+  name: 'without-unused',
+  setup(build) {
+    const unused = [
+      { filter: /^(thread-stream|sonic-boom)$/, by: /[/\\]pino[/\\]/, contents: 'module.exports = class {};' },
+      { filter: /^worker_threads$/, by: /[/\\]pino[/\\]/, contents: 'module.exports = { isMainThread: true };' },
+      { filter: /^node:child_process$/, by: /[/\\]commander[/\\]/, contents: 'module.exports = {};' },
+    ];
+    for (const { filter, by, contents } of unused) {
+      build.onResolve({ filter }, ({ importer }) => by.test(importer) ? { path: String(filter), namespace: 'unused', pluginData: contents } : undefined);
+    }
+    build.onLoad({ filter: /.*/, namespace: 'unused' }, ({ pluginData: contents }) => ({ contents, loader: 'js' }));
   },
 };

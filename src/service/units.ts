@@ -77,6 +77,7 @@ CapabilityBoundingSet=CAP_NET_BIND_SERVICE`
 User=${name}
 RuntimeDirectory=${name}
 RuntimeDirectoryMode=0700
+RuntimeDirectoryPreserve=restart
 Environment=ADIT_RUNTIME_DIR=/run/${name}
 ${keyFile === '' ? '' : `LoadCredential=vkey:${keyFile}\n`}CapabilityBoundingSet=`
   }

@@ -5,8 +5,9 @@ import type { HostPort } from '../rules/host-port.ts';
 import { MAX_SERVERS, parseServerList } from '../rules/server-list.ts';
 import { flagCheck } from './flag-check.ts';
 import { readKeyOption } from './key-option.ts';
-import { settingsSchema, type Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
+import { sharedValues } from './shared-values.ts';
 
 /** The settings of an agent's session. The configuration file provides those that are undefined. */
 interface SessionOptions {
@@ -82,9 +83,9 @@ export function readAgentOptions(flags: AgentFlags, environment: NodeJS.ProcessE
   const vkey = config !== undefined && keys.every((given) => given === undefined)
     ? undefined
     : readKeyOption({ what: 'key', flag: '--vkey', variable: 'ADIT_VKEY', value: flags.vkey, file: flags.vkeyFile }, environment, problems);
-  const logLevel = check('--log-level', settingsSchema.shape.logLevel, flags.logLevel ?? environment['ADIT_LOG_LEVEL']);
-  const logFormat = check('--log-format', settingsSchema.shape.logFormat, flags.logFormat ?? environment['ADIT_LOG_FORMAT']);
-  const sockets = check('--sockets', settingsSchema.shape.sockets, flags.sockets ?? environment['ADIT_SOCKETS']);
+  const logLevel = check('--log-level', sharedValues.logLevel, flags.logLevel ?? environment['ADIT_LOG_LEVEL']);
+  const logFormat = check('--log-format', sharedValues.logFormat, flags.logFormat ?? environment['ADIT_LOG_FORMAT']);
+  const sockets = check('--sockets', sharedValues.sockets, flags.sockets ?? environment['ADIT_SOCKETS']);
   if (problems.length > 0 || pinned === undefined || logLevel === undefined || logFormat === undefined || sockets === undefined) {
     throw new SettingsError(problems);
   }

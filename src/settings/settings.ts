@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { sharedHelp } from './shared-help.ts';
+import { integer, oneOf, sharedValues } from './shared-values.ts';
 import {
   authFailureStatus,
   basePath,
@@ -9,11 +10,8 @@ import {
   filePath,
   host,
   httpsUrl,
-  integer,
-  logLevels,
   networks,
   nodeName,
-  oneOf,
   optionalFilePath,
   optionalHost,
   optionalIp,
@@ -142,12 +140,12 @@ export const settingsSchema = z.object({
     value: 'LIST',
     help: 'IP addresses and networks of trusted proxies: the API and the hosts believe their X-Forwarded-For, the hosts also their PROXY protocol headers',
   }),
-  logLevel: logLevels.prefault('info').register(settingInfo, {
+  logLevel: sharedValues.logLevel.register(settingInfo, {
     value: 'LEVELS',
     help: sharedHelp.logLevel,
   }),
-  logFormat: oneOf(['text', 'json']).prefault('text').register(settingInfo, { value: 'FORMAT', help: sharedHelp.logFormat }),
-  sockets: oneOf(['auto', 'net', 'onread', 'captured']).prefault('auto').register(settingInfo, {
+  logFormat: sharedValues.logFormat.register(settingInfo, { value: 'FORMAT', help: sharedHelp.logFormat }),
+  sockets: sharedValues.sockets.register(settingInfo, {
     value: 'WAY',
     help: sharedHelp.sockets,
   }),
@@ -160,7 +158,7 @@ export const settingsSchema = z.object({
   trafficHourDays: integer(1, 36_500, 'days').prefault(60).register(settingInfo, { value: 'DAYS', help: 'how long traffic per hour is kept' }),
   trafficDayDays: integer(1, 36_500, 'days').prefault(1100).register(settingInfo, { value: 'DAYS', help: 'how long traffic per day is kept' }),
   udpIdleSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, { value: 'SECONDS', help: 'idle timeout of a session of a udp tunnel' }),
-  halfClosedSeconds: integer(1, 86_400, 'seconds').prefault(300).register(settingInfo, {
+  halfClosedSeconds: sharedValues.halfClosedSeconds.register(settingInfo, {
     value: 'SECONDS',
     help: sharedHelp.halfClosedSeconds,
   }),

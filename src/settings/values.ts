@@ -1,19 +1,13 @@
 import path from 'node:path';
 import ipaddr from 'ipaddr.js';
 import * as z from 'zod';
-import { LogLevelsError, parseLogLevels } from '../rules/log-levels.ts';
 import { parsePortRanges, PortRangeError } from '../rules/port-range.ts';
+import { integer } from './shared-values.ts';
 
 /**
  * The types of setting values. Each accepts the texts of flags and environment variables as well as the native
  * values of TOML. Its message completes the sentence "<setting>: must be ...".
  */
-
-/** A whole number from `min` to `max`, inclusive. */
-export function integer(min: number, max: number, what = 'a whole number') {
-  const error = `must be ${what} from ${min} to ${max}`;
-  return z.union([z.string().regex(/^\d+$/).transform(Number), z.number()], { error }).pipe(z.int(error).min(min, error).max(max, error));
-}
 
 /** A port to listen on; 0 = the system picks a free one. */
 export const port = integer(0, 65535, 'a port (0 = any free one)');
@@ -56,11 +50,6 @@ export const webUrl = z.union([z.literal(''), z.url({ protocol: /^https?$/ }).ma
 /** An e-mail address; "" = none. */
 export const email = z.union([z.literal(''), z.email('must be an e-mail address')], { error: 'must be an e-mail address' });
 
-/** One of a few words or numbers. */
-export function oneOf<const T extends readonly [string, ...string[]]>(words: T) {
-  return z.enum(words, { error: `must be one of ${words.join(', ')}` });
-}
-
 /** A path prefix; "" = none. It begins with a slash and doesn't end with one. */
 export const basePath = z.string('must be a text').regex(
   /^(\/[\w.~-]+)*$/,
@@ -98,17 +87,6 @@ export const portRanges = z.union([z.string(), z.int().transform(String)], { err
       return z.NEVER;
     }
   });
-
-/** Log levels by module (`engine:debug,info`), as src/rules/log-levels.ts reads them. */
-export const logLevels = z.string('must be a text').transform((list, context) => {
-  try {
-    return parseLogLevels(list);
-  } catch (error) {
-    if (!(error instanceof LogLevelsError)) throw error;
-    context.addIssue({ code: 'custom', message: `must be log levels like info or engine:debug,info (${error.message})` });
-    return z.NEVER;
-  }
-});
 
 /** "" = SQLite in the data directory, or the URL of a PostgreSQL database. */
 export const databaseUrl = z.string('must be a text')

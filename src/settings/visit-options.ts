@@ -3,8 +3,9 @@ import { type HostPort, parseHostPort } from '../rules/host-port.ts';
 import { flagCheck } from './flag-check.ts';
 import { bridgeAddresses, fingerprint } from './agent-options.ts';
 import { readKeyOption } from './key-option.ts';
-import { settingsSchema, type Settings } from './settings.ts';
+import type { Settings } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
+import { sharedValues } from './shared-values.ts';
 
 /** The options of `adit visit`. */
 export interface VisitOptions extends Pick<Settings, 'logLevel' | 'logFormat' | 'sockets' | 'halfClosedSeconds'> {
@@ -63,12 +64,12 @@ export function readVisitOptions(flags: VisitFlags, environment: NodeJS.ProcessE
     problems,
   );
   const listen = check('--listen', listenAddress, flags.listen);
-  const logLevel = check('--log-level', settingsSchema.shape.logLevel, flags.logLevel ?? environment['ADIT_LOG_LEVEL']);
-  const logFormat = check('--log-format', settingsSchema.shape.logFormat, flags.logFormat ?? environment['ADIT_LOG_FORMAT']);
-  const sockets = check('--sockets', settingsSchema.shape.sockets, flags.sockets ?? environment['ADIT_SOCKETS']);
+  const logLevel = check('--log-level', sharedValues.logLevel, flags.logLevel ?? environment['ADIT_LOG_LEVEL']);
+  const logFormat = check('--log-format', sharedValues.logFormat, flags.logFormat ?? environment['ADIT_LOG_FORMAT']);
+  const sockets = check('--sockets', sharedValues.sockets, flags.sockets ?? environment['ADIT_SOCKETS']);
   const halfClosedSeconds = check(
     '--half-closed-seconds',
-    settingsSchema.shape.halfClosedSeconds,
+    sharedValues.halfClosedSeconds,
     flags.halfClosedSeconds ?? environment['ADIT_HALF_CLOSED_SECONDS'],
   );
   if (

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Declarer } from '../../src/agent/declarer.ts';
-import { type Declaration, DECLARED_AT_ONCE, type DeclaredEntry } from '../../src/wire/declared.ts';
+import type { Declaration, DeclaredEntry } from '../../src/wire/declaration.ts';
+import { DECLARED_AT_ONCE } from '../../src/wire/declared.ts';
 import { declaredTunnelOf } from '../support/declared-entries.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 

@@ -40,7 +40,7 @@ import { fileKey, flagName, infoOf, settingNames, settingsSchema } from '../../s
 import { SettingsError } from '../../src/settings/settings-error.ts';
 import { environmentSource, fileSource, readSource } from '../../src/settings/sources.ts';
 import { readVisitOptions } from '../../src/settings/visit-options.ts';
-import { declarationSchema } from '../../src/wire/declared.ts';
+import { declarationSchema } from '../../src/wire/declaration.ts';
 import { healthMessage } from '../../src/wire/health.ts';
 import { sized } from '../support/endurance.ts';
 import { corpus, keepInput, keptInputs } from '../support/fuzz/corpus.ts';

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import process from 'node:process';
@@ -32,6 +32,17 @@ describe('adit-agent.mjs', () => {
 
   test('carries hash-checked streams of every type, with captured sockets', async () => {
     await expectTraffic([process.execPath, file], 1_000_000);
+  });
+
+  test('remembers that its self-test has passed', async () => {
+    const server = await startEngine({});
+    const directory = path.join(scratchDirectory(), 'run');
+    const child = new Child(process.execPath, [file, 'agent', '--server', `127.0.0.1:${server.bridge.port}`], {
+      ADIT_VKEY: CLIENT.vkey,
+      ADIT_RUNTIME_DIR: directory,
+    });
+    await child.says(/connected to/);
+    expect(readdirSync(directory).toSorted()).toEqual([`adit-agent-${child.pid}.sock`, 'sockets-captured']);
   });
 
   test('lists a directory, whose page comes from the file itself', async () => {

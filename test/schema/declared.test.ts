@@ -3,7 +3,8 @@ import type { AgentRecords, ClientState } from '../../src/engine/face.ts';
 import { AgentDeclarations } from '../../src/schema/writes/agent-records.ts';
 import { deleteLeftRecords } from '../../src/schema/writes/left-records.ts';
 import { eitherDialect } from '../support/database.ts';
-import { MAX_DECLARED, type DeclaredHost, type DeclaredTunnel } from '../../src/wire/declared.ts';
+import type { DeclaredHost, DeclaredTunnel } from '../../src/wire/declaration.ts';
+import { MAX_DECLARED } from '../../src/wire/declared.ts';
 import { declaredHostOf, declaredTunnelOf } from '../support/declared-entries.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 

@@ -1,4 +1,4 @@
-import { declaredHost, type DeclaredHost, declaredTunnel, type DeclaredTunnel } from '../../src/wire/declared.ts';
+import { declaredHost, type DeclaredHost, declaredTunnel, type DeclaredTunnel } from '../../src/wire/declaration.ts';
 
 /*
  * Entries of agents' configuration files. The keys here are those of version 0.1: keys that came later have a default, so no suite changes when a key is

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { buildSync } from 'esbuild';
 import { SELF_TEST } from '../../src/own-program.ts';
+import type { BackendName } from '../../src/wire/backends.ts';
 import { chooseSockets } from '../../src/wire/choose-sockets.ts';
 import { SelfTests } from '../../src/wire/self-tests.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
@@ -39,6 +40,17 @@ describe('the way to get sockets', () => {
     const command = scripted(`if (process.argv[1] === 'captured') ${does}; else process.stdout.write('works')`);
     expect((await chooseSockets('auto', new SelfTests(command), (problem) => refused.push(problem))).name).toBe(expected);
     expect(refused).toEqual([expect.stringMatching(/^sockets are not had by captured, which is faster: ./)]);
+  });
+
+  test('is not tested again when it has passed before, and only a test that passes is remembered', async () => {
+    const passed = new Set<BackendName>();
+    const failing = scripted('process.exitCode = 1');
+    const passing = scripted('process.stdout.write("works")');
+    expect((await chooseSockets('auto', new SelfTests(failing, passed), none)).name).toBe('net');
+    expect([...passed]).toEqual([]);
+    expect((await chooseSockets('auto', new SelfTests(passing, passed), none)).name).toBe('captured');
+    expect([...passed]).toEqual(['captured']);
+    expect((await chooseSockets('auto', new SelfTests(failing, passed), none)).name).toBe('captured');
   });
 
   test('is net when no self-test can be run', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from '@jest/globals';
 import { cleanText } from '../../src/wire/peer-text.ts';
-import { agentInfoSchema, agentMessageSchema } from '../../src/wire/session-messages.ts';
+import { agentInfoSchema, agentMessageSchema } from '../../src/wire/agent-messages.ts';
 import { fromVisitorSchema, visitorInfoSchema } from '../../src/wire/visit-messages.ts';
 import { declaredTunnelOf } from '../support/declared-entries.ts';
 import { anyText, cases } from '../support/outside-input.ts';

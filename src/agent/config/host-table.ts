@@ -3,7 +3,7 @@ import { isHeaderLine, isHostHeader } from '../../rules/header-line.ts';
 import { hostLocation } from '../../rules/host-location.ts';
 import { hostPattern } from '../../rules/host-name.ts';
 import { resolvedPath } from '../../rules/request-path.ts';
-import type { DeclaredHost } from '../../wire/declared.ts';
+import type { DeclaredHost } from '../../wire/declaration.ts';
 import { healthTable } from './health.ts';
 import { line, localPath, targets } from './tunnel-table.ts';
 

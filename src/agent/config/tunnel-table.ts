@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { canonicalBindAddress } from '../../rules/bind-address.ts';
 import { accountFault, MAX_ACCOUNTS } from '../../rules/proxy-accounts.ts';
 import { parseTarget } from '../../rules/targets.ts';
-import type { DeclaredTunnel } from '../../wire/declared.ts';
+import type { DeclaredTunnel } from '../../wire/declaration.ts';
 import { healthTable } from './health.ts';
 
 /** A text of one line (contract D32). */

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Mux, type Stream } from '../../wire/mux.ts';
 import type { Joinable } from '../../wire/stream.ts';
 import type { OpenRequest } from '../../wire/open.ts';
-import type { AgentMessage } from '../../wire/session-messages.ts';
+import type { AgentMessage } from '../../wire/agent-messages.ts';
 import type { SocketBackend } from '../../wire/socket.ts';
 import { messageOf } from '../../wire/system-error.ts';
 import { dial } from '../../stream-handlers/dial-target.ts';

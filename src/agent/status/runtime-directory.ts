@@ -1,9 +1,9 @@
-import { lstat, mkdir } from 'node:fs/promises';
+import { lstatSync, mkdirSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 
-/** Where the sockets of this user's agents are: `ADIT_RUNTIME_DIR`, or `adit` below XDG_RUNTIME_DIR, or a directory of the user's own in the temporary one. */
+/** Where the sockets of this user's agents are, and what they remember until the next boot: `ADIT_RUNTIME_DIR`, or `adit` below XDG_RUNTIME_DIR, or a directory of the user's own in the temporary one. */
 export function runtimeDirectory(environment: NodeJS.ProcessEnv): string {
   const { ADIT_RUNTIME_DIR: own, XDG_RUNTIME_DIR: runtime } = environment;
   if (own) return own;
@@ -14,9 +14,9 @@ export function runtimeDirectory(environment: NodeJS.ProcessEnv): string {
  * Creates the directory, accessible to this user only.
  * @throws {Error} when another user has made it, which is possible in a temporary directory
  */
-export async function makeRuntimeDirectory(directory: string): Promise<void> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+export function makeRuntimeDirectory(directory: string): void {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (process.getuid === undefined) return;
-  const { uid, mode } = await lstat(directory);
+  const { uid, mode } = lstatSync(directory);
   if (uid !== process.getuid() || (mode & 0o077) !== 0) throw new Error(`${directory} is not this user's alone`);
 }

@@ -1,4 +1,4 @@
-import type { Snapshot } from './snapshot.ts';
+import type { Snapshot } from './snapshot-schema.ts';
 
 /** An agent's state as text. */
 export function statusText({ pid, version, config, problems, session, entries, visitors }: Snapshot): string {

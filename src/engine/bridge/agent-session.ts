@@ -1,11 +1,13 @@
 import type { HealthMessage } from '../../wire/health.ts';
-import { type Declaration, DECLARED_AT_ONCE, readUnreadable } from '../../wire/declared.ts';
+import { type Declaration, readUnreadable } from '../../wire/declaration.ts';
+import { DECLARED_AT_ONCE } from '../../wire/declared.ts';
 import { ProtocolError } from '../../wire/frames.ts';
 import type { Stream } from '../../wire/mux.ts';
 import { OVERVIEW_MS, type OverviewPart, overviewParts, type OverviewRow } from '../../wire/overview.ts';
 import type { AgentRecords, DeclaredKind } from '../face.ts';
 import type { DirectBytes } from '../limits/direct-traffic.ts';
-import { type AgentInfo, agentMessageSchema, type ServerMessage } from '../../wire/session-messages.ts';
+import { type AgentInfo, agentMessageSchema } from '../../wire/agent-messages.ts';
+import type { ServerMessage } from '../../wire/session-messages.ts';
 import { BridgeSession, MAX_STREAMS, type SessionStart } from './bridge-session.ts';
 
 /** How an agent's session begins. */
