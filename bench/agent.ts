@@ -16,13 +16,13 @@ import { childSeconds, cpuSeconds } from './usage.ts';
  * Measures an agent's start and what it takes at rest, beside an empty program of Node: from the checkout, as the single file, and as the executable if
  * `npm run release` has made it; with the self-test of the sockets, which the first start after a boot does, and without. The programs take turns, so that other programs on the machine disturb all of them alike.
  *
- *     npm run bench:agent -- [--rounds 7] [--seconds 2] [--node NODE] [--against DIR]
+ *     npm run bench:agent -- [--rounds 5] [--seconds 2] [--node NODE] [--against DIR]
  *
  * `--node` runs the agents with another Node, `--against` adds the single file of another prepared checkout.
  */
 const { values: options } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '7' },
+    rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '2' },
     node: { type: 'string', default: process.execPath },
     against: { type: 'string', multiple: true, default: [] },
@@ -50,7 +50,9 @@ const programs: ReadonlyMap<string, readonly string[]> = new Map([
   [EMPTY, [options.node, '-e', 'process.stderr.write("connected to nothing"); setInterval(() => 0, 1e6)']],
   ['checkout', [options.node, path.join(root, 'dist/main.js'), ...inAgent]],
   ['adit-agent.mjs', [options.node, path.join(root, 'dist/agent/adit-agent.mjs'), ...inAgent]],
-  ...options.against.map((other): [string, readonly string[]] => [`adit-agent.mjs of ${other}`, [options.node, path.join(other, 'dist/agent/adit-agent.mjs'), ...inAgent]]),
+  ...options.against.map((
+    other,
+  ): [string, readonly string[]] => [`adit-agent.mjs of ${other}`, [options.node, path.join(other, 'dist/agent/adit-agent.mjs'), ...inAgent]]),
   ...[`release/adit-agent-linux-${process.arch}`].filter((name) => existsSync(path.join(root, name)))
     .map((name): [string, readonly string[]] => [path.basename(name), [path.join(root, name), ...inAgent]]),
 ]);
@@ -66,7 +68,9 @@ for (let round = 0; round <= Number(options.rounds); round++) {
     }
   }
 }
-process.stdout.write(`${'median (min - max)'.padEnd(46)}${['ready, ms', 'CPU, ms', 'self-test, ms', 'RSS, MB', 'not of files, MB'].map((word) => word.padStart(22)).join('')}\n`);
+process.stdout.write(
+  `${'median (min - max)'.padEnd(46)}${['ready, ms', 'CPU, ms', 'self-test, ms', 'RSS, MB', 'not of files, MB'].map((word) => word.padStart(22)).join('')}\n`,
+);
 for (const [name, all] of figures) {
   const column = (key: keyof Figures): string => {
     const values = all.map((figure) => figure[key]);
@@ -115,7 +119,7 @@ async function measure([program = '', ...args]: readonly string[], environment: 
 async function echoed(): Promise<void> {
   for (;;) {
     const socket = net.connect(port, '127.0.0.1', () => socket.write('x'));
-    const came = await Promise.race([once(socket, 'data').then(() => true, () => false), once(socket, 'close').then(() => false)]);
+    const came = await Promise.race([once(socket, 'data').then(() => true, () => false), once(socket, 'close').then(() => false, () => false)]);
     socket.destroy();
     if (came) return;
   }

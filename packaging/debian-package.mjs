@@ -5,13 +5,14 @@ import path from 'node:path';
 import process from 'node:process';
 import { gzipSync } from 'node:zlib';
 import { transform } from 'esbuild';
-import { root, run } from '../src/prepare/run.mjs';
+import { PrepareError, root, run } from '../src/prepare/run.mjs';
 import { manifestOf } from './packages.mjs';
 import { nodePackage } from './registry-package.mjs';
 import { noticesOf } from './sbom.mjs';
 import { writeServerTree } from './server-tree.mjs';
 
-const MAINTAINER = 'Adit contributors <contributors@adit.example>';
+/** Who answers for the package. `.example` is reserved, so the default is nobody's address: whoever publishes a package sets their own (docs/installing.md). */
+const { ADIT_MAINTAINER: MAINTAINER = 'Adit contributors <contributors@adit.example>' } = process.env;
 const own = path.join(root, 'packaging/debian');
 /** The only files that are executable. */
 const EXECUTABLE = ['usr/bin/adit', 'usr/lib/adit/node', 'DEBIAN/postinst', 'DEBIAN/prerm', 'DEBIAN/postrm'];
@@ -30,6 +31,7 @@ export const debianPackage = () => `adit_${manifestOf('.').version}_amd64.deb`;
  * @returns the directories of the packages that it installs
  */
 export async function writeDebianPackage(tree, imports, bundled, output, epoch) {
+  if (!/^[^<>,\p{Cc}]+ <[^<>@\s]+@[^<>@\s]+>$/u.test(MAINTAINER)) throw new PrepareError(`ADIT_MAINTAINER must be NAME <ADDRESS>, not ${MAINTAINER}`);
   rmSync(tree, { recursive: true, force: true });
   const place = (file, content) => {
     mkdirSync(path.dirname(path.join(tree, file)), { recursive: true });

@@ -83,14 +83,14 @@ function list(title: string, lines: readonly string[]): string {
 function outcomeText({ outcome, refusal, problems }: ImportReport): string {
   switch (outcome) {
     case 'done':
-      return problems.length > 0 ? `Imported, without the ${problems.length} problems above.` : 'Imported.';
+      return problems.length > 0 ? `Imported, without the records of the problems above (${problems.length}).` : 'Imported.';
     case 'planned':
       return 'Nothing was written (--dry-run).';
     case 'nothing':
       return 'Nothing to do: everything was imported before, and nothing has changed since.';
     case 'refused':
       return refusal === ''
-        ? `Nothing was imported: correct the ${problems.length} problems above, or use --skip-broken to leave those records out.`
+        ? `Nothing was imported: correct the problems above (${problems.length}), or use --skip-broken to leave those records out.`
         : `Nothing was imported: ${refusal}.`;
   }
 }
