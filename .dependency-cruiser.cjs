@@ -62,7 +62,7 @@ module.exports = {
     room('stream-handlers', 'The far end of a stream may be an agent or the server.', ['wire/', 'rules/']),
     room('service', 'What starts the program knows nothing of it.', []),
     room('engine', 'The engine never waits on the database.', ['stream-handlers/', 'wire/', 'rules/']),
-    room('agent', 'The agent runs without the server.', ['stream-handlers/', 'wire/', 'rules/']),
+    room('agent', 'The agent runs without the server.', ['stream-handlers/', 'wire/', 'rules/', 'young-generation\\.ts$']),
     room('schema', 'Resolvers know of the engine only its public face.', ['rules/', 'store/', 'engine/face\\.ts$']),
     room('migration', 'A migration puts together what the server has, for its own commands.', [
       'rules/',

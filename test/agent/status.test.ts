@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { afterEach, expect, test } from '@jest/globals';
 import { agentStatus } from '../../src/agent/program.ts';
-import type { Snapshot } from '../../src/agent/status/snapshot.ts';
+import type { Snapshot } from '../../src/agent/status/snapshot-schema.ts';
 import { serveStatus } from '../../src/agent/status/status-socket.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import pino from 'pino';
 import { AgentSession } from '../../src/engine/bridge/agent-session.ts';
+import { agentInfoSchema } from '../../src/wire/agent-messages.ts';
 import { Batch } from '../../src/wire/batch.ts';
 import { Frame } from '../../src/wire/frames.ts';
-import { agentInfoSchema } from '../../src/wire/session-messages.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 
 test.each([[true, true], [false, false]])('an agent that respects credit (%s) is cut off when it sends more: %s', (credit, cut) => {
