@@ -80,6 +80,27 @@ eitherDialect('enrolments', (databases) => {
     expect(await api.ok('{ enrolments(clientId: 1) { id } }')).toEqual({ enrolments: [] });
   });
 
+  test('a machine that used a code gets neither a new key nor that of another owner', async () => {
+    const api = await world();
+    const first = await create(api);
+    expect(await use(api, first.code, 1)).toEqual(given);
+    await api.ok('mutation { updateClient(id: 1, input: { remark: "other", verifyKey: "another key of it" }) { id } }');
+    expect(await use(api, first.code, 1)).toBe(refused);
+    const second = await create(api);
+    expect(await use(api, second.code, 2)).toMatchObject({ vkey: 'another key of it' });
+    await api.ok('mutation { updateClient(id: 1, input: { ownerId: null }) { id } }');
+    expect(await use(api, second.code, 2)).toBe(refused);
+    expect(await api.ok('{ enrolments(clientId: 1) { usedFrom } }')).toEqual({ enrolments: [{ usedFrom: '192.0.2.2' }, { usedFrom: '192.0.2.1' }] });
+  });
+
+  test('stay when something else of their client changes, also of one without an owner', async () => {
+    const api = await world();
+    await api.ok('mutation { updateClient(id: 1, input: { ownerId: null }) { id } }');
+    const { code } = await create(api);
+    await api.ok('mutation { updateClient(id: 1, input: { remark: "other" }) { id } }');
+    expect(await use(api, code, 1)).toEqual(given);
+  });
+
   test('an address that guesses is locked out, also for the right code; others are not', async () => {
     const api = await world();
     const { code } = await create(api);

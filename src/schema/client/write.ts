@@ -2,7 +2,7 @@ import { newVerifyKey } from '../../rules/vkey.ts';
 import { usableClient } from '../access/records.ts';
 import type { Context } from '../context.ts';
 import { AditError } from '../errors.ts';
-import { revokeEnrolmentsOf } from '../enrolment/write.ts';
+import { endEnrolmentsOf } from '../enrolment/write.ts';
 import { checkMovedRoutes } from '../host/route-rules.ts';
 import type { Problems } from '../values/problems.ts';
 import { type Basis, checkVersion, versionOf } from '../values/version.ts';
@@ -55,8 +55,8 @@ export async function updateClient(context: Context, problems: Problems, id: num
       const nextLogin = problems.required(problems.check(() => webLogin(before)));
       // Sessions with outdated credentials end, and with them their subscriptions.
       if (hasOtherCredentials(before, { ...nextLogin, vkey: columns.vkey ?? before.vkey })) await tx.session.deleteMany({ where: { clientId: id } });
-      // A code that somebody has seen must not lead to the new key, or to the new owner's.
-      if (owner?.id !== before.userId || (columns.vkey ?? before.vkey) !== before.vkey) await revokeEnrolmentsOf(tx, id, changed);
+      // Neither a code that somebody has seen nor a machine that has used one must get the new key, or the new owner's.
+      if (moved || (columns.vkey ?? before.vkey) !== before.vkey) await endEnrolmentsOf(tx, id, new Date(context.now()), changed);
       const data = { ...columns, ...nextLogin, expired: hasExpired(context, own, owner), userId: owner?.id ?? null };
       const after = await uniqueVkey(() => tx.client.update({ where: { id }, data, include: { user: true } }));
       changed({ resource: 'client', action: 'update', before, after });

@@ -81,12 +81,14 @@ export function revokeEnrolment(context: Context, id: number): Promise<number> {
   });
 }
 
-/** Deletes the codes of a client that were not used yet. */
-export async function revokeEnrolmentsOf(tx: Transaction, clientId: number, changed: (change: MadeChange) => void): Promise<void> {
+/** Ends the codes of a client: those that were not used are deleted, and the machines that used others can't repeat that any more. */
+export async function endEnrolmentsOf(tx: Transaction, clientId: number, now: Date, changed: (change: MadeChange) => void): Promise<void> {
   const open = await tx.enrolment.findMany({ where: { clientId, usedAt: null }, orderBy: { id: 'asc' } });
-  if (open.length === 0) return;
-  await tx.enrolment.deleteMany({ where: { clientId, usedAt: null } });
+  if (open.length > 0) await tx.enrolment.deleteMany({ where: { clientId, usedAt: null } });
   for (const before of open) changed({ resource: 'enrolment', action: 'delete', before });
+  for (const before of await tx.enrolment.findMany({ where: { clientId, expiresAt: { gt: now } }, orderBy: { id: 'asc' } })) {
+    changed({ resource: 'enrolment', action: 'update', before, after: await tx.enrolment.update({ where: { id: before.id }, data: { expiresAt: now } }) });
+  }
 }
 
 /**
