@@ -12,6 +12,7 @@ import type { ClientState, ConnectionsPage, ConnectionState, EngineEvent, HostSt
 import type { CheckedRecord } from './health-news.ts';
 import { visitorRequest } from './home-opener.ts';
 import { totalsOf } from './known-counters.ts';
+import { statesInTurns } from '../states-in-turns.ts';
 import type { Tunnels } from '../tunnels/tunnels.ts';
 
 /** What other nodes may ask for: the state of the clients whose home is here. */
@@ -67,9 +68,9 @@ export class NodeRequests {
       case 'clients':
         return answer(stream, request.ids.map((id) => this.#state.clientState(id) ?? null));
       case 'tunnels':
-        return answer(stream, request.ids.map((id) => this.#state.tunnelState(id) ?? null));
+        return answerWithoutHealth(stream, request.ids, (id) => this.#state.tunnelState(id));
       case 'hosts':
-        return answer(stream, request.ids.map((id) => this.#state.hostState(id) ?? null));
+        return answerWithoutHealth(stream, request.ids, (id) => this.#state.hostState(id));
       case 'traffic':
         return answer(stream, this.#state.traffic());
       case 'totals': {
@@ -127,4 +128,9 @@ export class NodeRequests {
 
 function answer(stream: Stream, value: unknown): void {
   stream.join(new MessageSocket(JSON.stringify(value)));
+}
+
+/** Answers with the states of tunnels or hosts. All nodes get the reports on health, which would make the answer some megabytes long. */
+function answerWithoutHealth(stream: Stream, ids: readonly number[], stateOf: (id: number) => TunnelState | HostState | undefined): void {
+  void statesInTurns(ids, stateOf).then((states) => answer(stream, states.map((state) => state ? { ...state, health: null } : null)));
 }

@@ -26,7 +26,7 @@ export class NodesFace extends LocalFace {
     return this.#merged('client', ids, here, async (link, some) => await ask(link, { kind: 'clients', ids: some }, clientAnswers) ?? []);
   }
 
-  /** Whether its listener is open, and which visitor programs are connected, are facts of each node; the rest is known at home. */
+  /** Whether its listener is open, and which visitor programs are connected, are facts of each node, and health is known to all; the rest is known at home. */
   override async tunnelStates(ids: readonly number[]): Promise<Array<TunnelState | undefined>> {
     const here = await super.tunnelStates(ids);
     const home = await this.#merged('tunnel', ids, here, async (link, some) => await ask(link, { kind: 'tunnels', ids: some }, tunnelAnswers) ?? []);
@@ -38,7 +38,8 @@ export class NodesFace extends LocalFace {
 
   override async hostStates(ids: readonly number[]): Promise<Array<HostState | undefined>> {
     const here = await super.hostStates(ids);
-    return this.#merged('host', ids, here, async (link, some) => await ask(link, { kind: 'hosts', ids: some }, hostAnswers) ?? []);
+    const home = await this.#merged('host', ids, here, async (link, some) => await ask(link, { kind: 'hosts', ids: some }, hostAnswers) ?? []);
+    return home.map((state, index) => state && { ...state, health: here[index]?.health ?? null });
   }
 
   override async traffic(): Promise<Traffic> {
@@ -93,8 +94,8 @@ export class NodesFace extends LocalFace {
   }
 }
 
-function withOwn(home: TunnelState, { running, error, dropped, visitors }: TunnelState): TunnelState {
-  return { ...home, running, error, dropped: home.dropped + dropped, visitors: [...visitors, ...home.visitors] };
+function withOwn(home: TunnelState, { running, error, dropped, visitors, health }: TunnelState): TunnelState {
+  return { ...home, running, error, health, dropped: home.dropped + dropped, visitors: [...visitors, ...home.visitors] };
 }
 
 function together(one: Traffic, other: Traffic): Traffic {

@@ -1,4 +1,7 @@
 import { expect, test } from '@jest/globals';
+import { ask } from '../../../src/engine/nodes/ask.ts';
+import { tunnelAnswers } from '../../../src/engine/nodes/node-answers.ts';
+import { NodesFace } from '../../../src/engine/nodes/nodes-face.ts';
 import { Frame } from '../../../src/wire/frames.ts';
 import { declaredTunnelOf } from '../../support/declared-entries.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -61,6 +64,11 @@ test('reports on health that get longer on the way', async () => {
   // Bytes that are no UTF-8: each becomes a character of three bytes.
   peer.frames((batch) => batch.frame(Frame.CONTROL, 0, Buffer.from(JSON.stringify(message)).map((byte) => byte === 0x40 ? 0xff : byte)));
   await eventually(() => entry.engine.tunnelState(id)?.health?.targets, (all) => all?.[0]?.lastError === 'refused');
+  // All nodes have it: for thousands of targets, the state that one asks for would be too long with it.
+  const link = entry.engine.nodes?.linkTo(HOSTILE.id);
+  expect(link && await ask(link, { kind: 'tunnels', ids: [id] }, tunnelAnswers)).toMatchObject([{ running: true, health: null }]);
+  const face = entry.engine.nodes && new NodesFace(entry.engine, entry.engine.nodes);
+  expect(await face?.tunnelStates([id])).toMatchObject([{ running: true, health: { targets: [{ lastError: 'refused' }] } }]);
   expect(await roundTrip(visitor, 'after')).toBe('after');
 });
 
