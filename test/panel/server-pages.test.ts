@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
-import { enter, hides, press, shows, testPanel } from './panel.ts';
+import { answer, choose, enter, hides, press, problemsAt, shows, testPanel } from './panel.ts';
 
 const timeout = 60_000;
 
@@ -19,6 +19,50 @@ describeWith('chromium', "the panel's pages about the server", () => {
       remark: 'hidden',
     });
     await panel.write('/index/addhost/', { client_id: client, host: 'shop.example.com', target: '127.0.0.1:9', scheme: 'all' });
+  }, timeout);
+
+  test('a platform domain is added, its names are checked while they are typed, and it is only removed when no host uses it', async () => {
+    const { page, complaints } = await panel.open('/platform-domains');
+    await shows(page, 'No platform domains');
+    await press(page, 'Add a domain');
+    await problemsAt(page, ['wildcard']);
+    await enter(page, 'Domain', 'not a wildcard');
+    await press(page, 'Add a domain');
+    await problemsAt(page, ['wildcard']);
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await enter(page, 'Domain', '*.sites.example.com');
+    await press(page, 'Add a domain');
+    await shows(page, 'none: HTTP only');
+
+    await page.goto(`${panel.origin()}/hosts/new?client=${client}`);
+    await page.waitForSelector('input[value=PLATFORM]');
+    await page.click('input[value=PLATFORM]');
+    await page.waitForFunction(() => document.querySelectorAll('#field-platformDomainId option').length === 2);
+    await page.select('#field-platformDomainId', await page.$eval('#field-platformDomainId option:nth-child(2)', (option) => option.value));
+    await page.type('#field-platformPrefix', 'first');
+    await shows(page, 'first.sites.example.com is free.');
+    await enter(page, 'Targets', '127.0.0.1:9');
+    await press(page, 'Create the host');
+    await page.waitForFunction(() => document.querySelector('h1')?.textContent?.startsWith('first.sites.example.com'));
+    const made = new URL(page.url()).pathname;
+    await page.goto(`${panel.origin()}/hosts/new?client=${client}`);
+    await page.waitForSelector('input[value=PLATFORM]');
+    await page.click('input[value=PLATFORM]');
+    await page.waitForFunction(() => document.querySelectorAll('#field-platformDomainId option').length === 2);
+    await page.select('#field-platformDomainId', await page.$eval('#field-platformDomainId option:nth-child(2)', (option) => option.value));
+    await page.type('#field-platformPrefix', 'first');
+    await shows(page, 'first.sites.example.com is taken.');
+    expect(await accessibilityProblems(page)).toEqual([]);
+
+    await page.goto(`${panel.origin()}/platform-domains`);
+    await choose(page, 'Actions for *.sites.example.com', 'Remove');
+    await answer(page, 'Remove');
+    await page.waitForSelector('[role=alert]');
+    await panel.write('/index/delhost/', { id: made.split('/').at(-1) ?? '' });
+    await choose(page, 'Actions for *.sites.example.com', 'Remove');
+    await answer(page, 'Remove');
+    await shows(page, 'No platform domains');
+    expect(complaints).toEqual([]);
   }, timeout);
 
   test('settings are changed, and not over somebody else’s change', async () => {
