@@ -1,4 +1,4 @@
-import { z } from 'zod/mini';
+import * as z from 'zod/mini';
 import { base } from '../base.ts';
 
 const Schema = z.object({ type: z.optional(z.string()), enum: z.optional(z.array(z.string())), format: z.optional(z.string()) });

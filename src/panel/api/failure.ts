@@ -1,5 +1,5 @@
 import type { CombinedError } from 'urql';
-import { z } from 'zod/mini';
+import * as z from 'zod/mini';
 import type { ErrorCode } from '../generated/error-codes.ts';
 import type { Messages } from '../language/en/index.ts';
 

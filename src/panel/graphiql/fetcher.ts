@@ -1,6 +1,6 @@
 import type { GraphiQLProvider } from '@graphiql/react';
 import type { ComponentProps } from 'react';
-import { z } from 'zod/mini';
+import * as z from 'zod/mini';
 import { base } from '../base.ts';
 
 type Fetcher = ComponentProps<typeof GraphiQLProvider>['fetcher'];
