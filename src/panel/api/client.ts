@@ -60,6 +60,15 @@ const listChanges = ['Client', 'Tunnel', 'Host', 'User'].flatMap((type) => [`cre
 const cache = cacheExchange({
   keys: Object.fromEntries(embedded.map((type) => [type, () => null])),
   updates: {
+    // A chart that is shown asks for a later hour each minute. Without this, all earlier answers would stay in memory.
+    Query: {
+      traffic(_result, { resource, id, step, from }, store) {
+        for (const { fieldName, arguments: other } of store.inspectFields('Query')) {
+          const isEarlier = other?.['resource'] === resource && other?.['id'] === id && other?.['step'] === step && other?.['from'] !== from;
+          if (fieldName === 'traffic' && isEarlier) store.invalidate('Query', fieldName, other);
+        }
+      },
+    },
     Mutation: Object.fromEntries(
       [...listChanges, 'copyTunnel', 'createApiToken', 'revokeApiToken', 'regenerateLegacyApiToken', 'revokeLegacyApiToken', 'freeLockout', 'endSession'].map((
         field,
