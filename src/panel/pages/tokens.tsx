@@ -70,7 +70,7 @@ export default function TokensPage() {
       key: 'used',
       head: texts.columns.lastUsed,
       leaves: 1,
-      cell: ({ lastUsedAt }) => lastUsedAt ? f.short(lastUsedAt) : <span className='muted'>{t.words.never}</span>,
+      cell: ({ lastUsedAt }) => lastUsedAt ? f.short(lastUsedAt) : <span className='muted'>{t.words.notYet}</span>,
     },
     { key: 'created', head: texts.columns.created, leaves: 3, cell: ({ createdAt }) => f.day(createdAt) },
   ];

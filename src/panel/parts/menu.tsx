@@ -10,6 +10,13 @@ export interface MenuEntry {
   readonly isDanger?: boolean;
 }
 
+/** Menus are inside the page's main part, so that assistive programs find them there. */
+const main = {
+  get current(): HTMLElement | null {
+    return document.querySelector('main');
+  },
+};
+
 /** A button that opens a menu. @param trigger the button's content @param label its name, if the content is an icon */
 export function Menu({ trigger, label, className = 'btn', entries }: {
   readonly trigger: ReactNode;
@@ -20,7 +27,7 @@ export function Menu({ trigger, label, className = 'btn', entries }: {
   return (
     <Base.Root modal={false}>
       <Base.Trigger className={className} aria-label={label}>{trigger}</Base.Trigger>
-      <Base.Portal>
+      <Base.Portal container={main}>
         <Base.Positioner className='positioner' align='end' sideOffset={4}>
           <Base.Popup className='pop menu'>
             {entries.map(({ label: text, onChoose, isDanger = false }) => (

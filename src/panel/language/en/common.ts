@@ -6,6 +6,7 @@ export const common = {
   units: { now: 'now', days: 'd', hours: 'h', minutes: 'min', seconds: 's' },
   words: {
     never: 'never',
+    notYet: 'never',
     none: 'none',
     nobody: 'nobody',
     noLimit: 'no limit',

@@ -17,6 +17,7 @@ export const problems: {
   readonly why: Record<ProblemCode, (params: ProblemParams) => string>;
   readonly fixes: Record<ProblemFix, string>;
   readonly showAll: (count: number) => string;
+  readonly since: (moment: string) => string;
 } = {
   what: {
     AGENT_AWAY: (name) => `The agent of ${name} is away`,
@@ -67,5 +68,6 @@ export const problems: {
     FREE_LOCKOUTS: 'See the lockouts',
     ASK_ADMINISTRATOR: 'Ask an administrator.',
   },
+  since: (moment) => `Since ${moment}.`,
   showAll: (count) => `Show all ${count.toLocaleString('en-GB')}`,
 };

@@ -8,6 +8,7 @@ export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'targets' | 
   units: { now: '刚刚', days: '天', hours: '小时', minutes: '分钟', seconds: '秒' },
   words: {
     never: '永不',
+    notYet: '从未',
     none: '无',
     nobody: '无',
     noLimit: '不限',

@@ -38,7 +38,7 @@ export function AgentCard({ of, rate }: { readonly of: FragmentType<typeof agent
       {!runtime.connected && (
         <>
           <dt>{agent.lastOnline}</dt>
-          <dd>{runtime.lastOnlineAt ? <time dateTime={runtime.lastOnlineAt}>{f.moment(runtime.lastOnlineAt)}</time> : t.words.never}</dd>
+          <dd>{runtime.lastOnlineAt ? <time dateTime={runtime.lastOnlineAt}>{f.moment(runtime.lastOnlineAt)}</time> : t.words.notYet}</dd>
         </>
       )}
       <dt>{agent.refused}</dt>

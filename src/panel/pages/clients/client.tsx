@@ -155,7 +155,7 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
         </section>
       </div>
       <section className='card' aria-label={t.clients.tabs.label}>
-        <nav className='tabs' aria-label={t.clients.tabs.label}>
+        <nav ref={showCurrent} className='tabs' aria-label={t.clients.tabs.label}>
           {tabs.map((each) => (
             <Link key={each} href={`/clients/${client.id}/${each}`} aria-current={each === tab ? 'page' : undefined}>
               {t.clients.tabs[each]} {counts[each] !== undefined && <span className='count'>{f.number(counts[each])}</span>}
@@ -175,4 +175,10 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
       </section>
     </>
   );
+}
+
+/** Scrolls a row of tabs that is wider than the screen to the current one, and not the page. */
+function showCurrent(row: HTMLElement | null): void {
+  const current = row?.querySelector('[aria-current=page]');
+  if (row && current) row.scrollLeft += current.getBoundingClientRect().left - row.getBoundingClientRect().left - (row.clientWidth - current.clientWidth) / 2;
 }

@@ -36,7 +36,7 @@ export function problemReason({ code, params, since }: ReportedProblem, { t, f }
   });
   // An expiry already names its time.
   if (!since || values.has('at')) return why;
-  return `${why} ${t.words.since(`${f.short(since)} (${f.duration(Date.now() - Date.parse(since))})`)}`;
+  return `${why} ${t.problems.since(`${f.short(since)} (${f.duration(Date.now() - Date.parse(since))})`)}`;
 }
 
 /** The page where a problem is fixed; undefined = none. */

@@ -42,7 +42,9 @@ export function TrafficChart({ resource, id, now }: {
       </div>
       {series === undefined && <Loading />}
       <Suspense fallback={<div className='uplot-frame' />}>
-        {series && <Plot series={series} label={t.traffic.chart(t.traffic.ranges[range], most(series.toVisitors), most(series.fromVisitors))} />}
+        {series && (series.totalIn + series.totalOut === 0
+          ? <p className='uplot-frame muted'>{t.traffic.none}</p>
+          : <Plot series={series} label={t.traffic.chart(t.traffic.ranges[range], most(series.toVisitors), most(series.fromVisitors))} />)}
       </Suspense>
       {series && (
         <details className='data'>
