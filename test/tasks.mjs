@@ -58,6 +58,7 @@ async function endurance(args) {
       'test/engine/socks/',
       'test/fuzz/',
       'test/model/',
+      'test/panel/(accessibility|memory|speed)',
       'test/rules/',
       'test/authorisation/',
       'test/http/(login|tokens)',

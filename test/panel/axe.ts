@@ -13,9 +13,10 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
   await page.evaluate(() => Promise.allSettled(document.getAnimations().map((animation) => animation.finished)));
   return page.evaluate(async (wanted) => {
     const { axe } = globalThis as unknown as {
-      axe: { run(options: unknown): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> };
+      axe: { run(context: unknown, options: unknown): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> };
     };
-    const { violations } = await axe.run({ runOnly: { type: 'tag', values: wanted } });
+    // The elements at both ends of an open menu pass the focus on at once: nobody gets to them.
+    const { violations } = await axe.run({ exclude: [['[data-base-ui-focus-guard]']] }, { runOnly: { type: 'tag', values: wanted } });
     return violations.flatMap(({ id, nodes }) =>
       nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary.replaceAll(/\s+/g, ' ').slice(0, 200)}`)
     );

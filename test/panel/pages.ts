@@ -42,6 +42,7 @@ export const pages: Readonly<Record<string, string>> = {
   login: '/login/index',
   'not-found': '/clients/1/nothing/here',
   api: '/api',
+  graphiql: '/graphql',
 };
 /** How a page is looked at. */
 export interface Variant {
@@ -82,6 +83,8 @@ export async function show(page: Page, { width, language, theme }: Variant): Pro
 
 /** Waits until a page shows its content. */
 export async function settle(page: Page): Promise<void> {
-  await page.waitForFunction(() => document.querySelector('h1') !== null && document.querySelector('.skeleton') === null, { timeout: 15_000 });
+  await page.waitForFunction(() =>
+    document.querySelector('h1') !== null && document.querySelector('.skeleton') === null
+    && (document.querySelector('.graphiql-container') === null || document.querySelector('textarea[aria-label=Response]') !== null), { timeout: 15_000 });
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 }

@@ -51,6 +51,8 @@ try {
       await settle(page).catch((error: unknown) => process.stdout.write(`  ${page.url()} does not settle: ${String(error)}\n`));
       const height = await page.evaluate(() => document.documentElement.scrollHeight);
       await page.setViewport({ width, height });
+      // Charts are drawn again in the new size.
+      await settle(page);
       await page.screenshot({ path: path.join(directory, `${name}-${suffix}.png`) });
       await page.setViewport({ width, height: width < 500 ? 740 : 800 });
       const problems = await accessibilityProblems(page);

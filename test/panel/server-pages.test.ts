@@ -23,6 +23,15 @@ describeWith('chromium', "the panel's pages about the server", () => {
 
   test('a platform domain is added, its names are checked while they are typed, and it is only removed when no host uses it', async () => {
     const { page, complaints } = await panel.open('/platform-domains');
+    /** Enters a name below the only platform domain into the form of a new host. */
+    const enterName = async (): Promise<void> => {
+      await page.goto(`${panel.origin()}/hosts/new?client=${client}`);
+      await page.waitForSelector('input[value=PLATFORM]');
+      await page.click('input[value=PLATFORM]');
+      await page.waitForFunction(() => document.querySelectorAll('#field-platformDomainId option').length === 2);
+      await page.select('#field-platformDomainId', await page.$eval('#field-platformDomainId option:nth-child(2)', (option) => option.value));
+      await page.type('#field-platformPrefix', 'first');
+    };
     await shows(page, 'No platform domains');
     await press(page, 'Add a domain');
     await problemsAt(page, ['wildcard']);
@@ -34,23 +43,17 @@ describeWith('chromium', "the panel's pages about the server", () => {
     await press(page, 'Add a domain');
     await shows(page, 'none: HTTP only');
 
-    await page.goto(`${panel.origin()}/hosts/new?client=${client}`);
-    await page.waitForSelector('input[value=PLATFORM]');
-    await page.click('input[value=PLATFORM]');
-    await page.waitForFunction(() => document.querySelectorAll('#field-platformDomainId option').length === 2);
-    await page.select('#field-platformDomainId', await page.$eval('#field-platformDomainId option:nth-child(2)', (option) => option.value));
-    await page.type('#field-platformPrefix', 'first');
+    await enterName();
     await shows(page, 'first.sites.example.com is free.');
     await enter(page, 'Targets', '127.0.0.1:9');
     await press(page, 'Create the host');
+    await problemsAt(page, ['scheme']);
+    await shows(page, 'This platform domain has no certificate: choose HTTP only.');
+    await page.select('#field-scheme', 'HTTP');
+    await press(page, 'Create the host');
     await page.waitForFunction(() => document.querySelector('h1')?.textContent?.startsWith('first.sites.example.com'));
     const made = new URL(page.url()).pathname;
-    await page.goto(`${panel.origin()}/hosts/new?client=${client}`);
-    await page.waitForSelector('input[value=PLATFORM]');
-    await page.click('input[value=PLATFORM]');
-    await page.waitForFunction(() => document.querySelectorAll('#field-platformDomainId option').length === 2);
-    await page.select('#field-platformDomainId', await page.$eval('#field-platformDomainId option:nth-child(2)', (option) => option.value));
-    await page.type('#field-platformPrefix', 'first');
+    await enterName();
     await shows(page, 'first.sites.example.com is taken.');
     expect(await accessibilityProblems(page)).toEqual([]);
 
