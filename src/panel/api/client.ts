@@ -5,9 +5,13 @@ import { base } from '../base.ts';
 import { reportReached, reportUnreachable } from './connection.ts';
 import { reportLoggedOut } from './session.ts';
 
-/** Types without an id: Graphcache stores them in the record that they belong to. */
+/**
+ * Graphcache stores these in the record that they belong to: types without an id, and records that come and go without end, since Graphcache keeps a note
+ * of each id that it ever stored.
+ */
 const embedded = [
   'AcmeState',
+  'AuditEntry',
   'AuditPage',
   'BulkResult',
   'CertificateCheck',
@@ -47,6 +51,7 @@ const embedded = [
   'UserCounts',
   'UserPage',
   'Viewer',
+  'VisitorConnection',
   'VisitorConnectionPage',
   'WallPage',
   'WallProblemPage',
