@@ -56,6 +56,7 @@ async function endurance(args) {
       'test/e2e',
       'test/engine/http/',
       'test/engine/socks/',
+      'test/engine/vhost/client-hello',
       'test/fuzz/',
       'test/model/',
       'test/panel/(accessibility|memory|speed)',
@@ -65,7 +66,8 @@ async function endurance(args) {
       'test/legacy/',
       'test/migration/round-trip',
       'test/schema/',
-      'test/wire/peer-text',
+      'test/store/(search-index|totals)',
+      'test/wire/(peer-text|sockets)',
     ];
   await jest(['--testMatch', '**/test/**/*.(test|endurance).ts', '--runInBand', ...suites]);
 }

@@ -45,13 +45,17 @@ export function seenBy(caller: CallerName): readonly number[] {
 }
 
 /**
- * Callers, and the owners of the record that a call is about: every combination that can make a difference. A call that names no record is the same for all of them. An
- * unauthenticated caller could only be mistaken for the owner, or for user 3, who is disabled.
+ * Callers, and the owners of the record that a call is about: every combination that can make a difference. A call that names no record is the same for all of them. A
+ * caller who is refused whatever the record is could only be mistaken for the owner, or for user 3, who is disabled.
  * @param sent what is sent about a record, by its id
+ * @param isRefused whether a caller is, whatever the record is
  */
-export function combinations(sent: (id: number) => string): Array<{ readonly caller: CallerName; readonly target: Target }> {
+export function combinations(
+  sent: (id: number) => string,
+  isRefused: (caller: CallerName) => boolean,
+): Array<{ readonly caller: CallerName; readonly target: Target }> {
   const different = [...new Map(targetNames.toReversed().map((target) => [sent(targets[target]), target])).values()].toReversed();
   return callers.flatMap((caller) =>
-    different.filter((target) => !isUnknown(caller) || target === 'own' || target === 'unassigned').map((target) => ({ caller, target }))
+    different.filter((target) => !isRefused(caller) || target === 'own' || target === 'unassigned').map((target) => ({ caller, target }))
   );
 }

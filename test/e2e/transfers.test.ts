@@ -12,7 +12,7 @@ import { standardTransfers, transfer, transferTarget } from '../support/transfer
 const MB = 1024 * 1024;
 const AT_ONCE = 4;
 
-const largest = sized(4, 64);
+const largest = sized(2, 64);
 
 test.each<[number, string, ServeOptions]>([
   [largest, 'in the clear', {}],

@@ -6,6 +6,7 @@ import { routes } from '../../src/legacy/routes.ts';
 import { errorCodes } from '../../src/schema/error-codes.ts';
 import { type Api, type CallOptions, type CallParameters, type Encoding, testApis } from '../support/api.ts';
 import { testDatabases } from '../support/database.ts';
+import { sized } from '../support/endurance.ts';
 import { clientContract } from './contract/client.ts';
 import { hostContract } from './contract/host.ts';
 import { otherContract } from './contract/other.ts';
@@ -22,6 +23,8 @@ import { userContract } from './contract/user.ts';
 const contract: Contract = { ...otherContract, ...clientContract, ...userContract, ...tunnelContract, ...hostContract };
 const apis = testApis(testDatabases('sqlite'));
 const encodings: readonly Encoding[] = ['urlencoded', 'multipart', 'json', 'query'];
+/** All routes are found by the same look at the path: in `npm test`, these are called by every spelling, the others by two and by their aliases. */
+const everySpelling = new Set(sized(['/client/list', '/client/add', '/index/getonetunnel'], routes.map(({ path }) => path)));
 /** A call takes some ms; a busy machine may take fifty times as long. */
 const timeoutMs = 60_000;
 
@@ -175,13 +178,9 @@ describe.each(routes.filter(({ path }) => path in contract).map((route) => [rout
   test('answers at each spelling of its path, in each encoding, by each of its methods, and below a base path', async () => {
     const ways: readonly (readonly [string, CallOptions])[] = [
       ...[
-        path,
+        ...everySpelling.has(path) ? [path, `${path}/x/y`, camel, `/${path}/`, `${path.replaceAll('/', '//')}///`] : [],
         `${path}/`,
-        `${path}/x/y`,
-        camel,
         `${camel}/`,
-        `/${path}/`,
-        `${path.replaceAll('/', '//')}///`,
         ...route.aliases,
         ...route.aliases.map((alias) => `${alias}/`),
       ].map((spelling) => [spelling, {}] as const),

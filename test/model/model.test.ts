@@ -20,10 +20,10 @@ import { Random } from './random.ts';
  * `npm run endurance` chooses others each time, and a failure's message names the `ADIT_MODEL_SEED` that repeats them.
  */
 
-const OPERATIONS = sized(250, 5000);
-const KILLS = sized(3, 25);
+const OPERATIONS = sized(200, 5000);
+const KILLS = sized(2, 25);
 /** Between two comparisons of all records. */
-const INTERVAL = 125;
+const INTERVAL = 100;
 const PORTS = 9;
 const seed = Number(process.env['ADIT_MODEL_SEED'] ?? sized(1, randomInt(2 ** 31)));
 

@@ -5,6 +5,7 @@ import type { CertificateState } from '../../src/engine/face.ts';
 import type { Caller } from '../../src/rules/caller.ts';
 import type { Client, Host, Tunnel, User } from '../../src/store/generated/sqlite/client.ts';
 import { eachDialect } from '../support/database.ts';
+import { sized } from '../support/endurance.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
 
@@ -193,7 +194,7 @@ eachDialect('the lists with filter, search, sort, offset and limit', (databases)
           wanted === 'FORBIDDEN' ? { data: null, errors: [expect.objectContaining({ code: 'FORBIDDEN' })] } : { data: { [name]: wanted }, errors: [] },
         );
       }),
-      { numRuns: 250 },
+      { numRuns: sized(80, 1000) },
     );
   }, 120_000);
 

@@ -11,6 +11,7 @@ import { HotConnection } from '../../src/store/sqlite/hot-connection.ts';
 import { Searches } from '../../src/store/sqlite/search.ts';
 import { WorkerLink } from '../../src/store/sqlite/worker-link.ts';
 import { eachDialect, testDatabases, type TestDatabase } from '../support/database.ts';
+import { sized } from '../support/endurance.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
 import type { TestStore } from '../support/test-store.ts';
 
@@ -140,7 +141,7 @@ eachDialect('the search in memory', (databases) => {
         if (!byRemark) expect(found).toEqual(sorted.slice(offset, limit === undefined ? undefined : offset + limit));
         else expect(all).toEqual(expect.arrayContaining(found));
       }),
-      { numRuns: 150 },
+      { numRuns: sized(50, 500) },
     );
   }, 120_000);
 

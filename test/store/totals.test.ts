@@ -4,6 +4,7 @@ import { readMigrations } from '../../src/store/migrations.ts';
 import type { Transaction } from '../../src/store/transaction.ts';
 import { eachDialect } from '../support/database.ts';
 import { emptyStore } from '../support/empty-store.ts';
+import { sized } from '../support/endurance.ts';
 import { falseCounts } from '../support/false-counts.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
 
@@ -69,7 +70,7 @@ eachDialect('kept counts', (databases) => {
           expect(await falseCounts(store)).toEqual([]);
         }
       }),
-      { numRuns: 12 },
+      { numRuns: sized(6, 60) },
     );
   }, 60_000);
 

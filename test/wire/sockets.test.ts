@@ -8,6 +8,7 @@ import { describe, expect, test } from '@jest/globals';
 import { BACKEND_NAMES, socketsBy } from '../../src/wire/backends.ts';
 import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
 import { LOOK_MS } from '../../src/wire/socket-watch.ts';
+import { sized } from '../support/endurance.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedPort, startTarget } from '../support/target.ts';
 import { settled } from '../support/settled.ts';
@@ -66,9 +67,9 @@ describe.each(backends.flatMap((backend) => [{ name: backend.name, backend, secu
       ] as const,
     )('both directions arrive whole and end by themselves, many at a time, at readers %s', async (_, reader) => {
       const before = await settled(handles);
-      const pairs = await Promise.all(Array.from({ length: 6 }, pair));
+      const pairs = await Promise.all(Array.from({ length: sized(3, 6) }, pair));
       await Promise.all(pairs.map(async ({ dialed, accepted }) => {
-        const [up, down] = [randomBytes(1_500_000), randomBytes(700_000)];
+        const [up, down] = [randomBytes(sized(500_000, 1_500_000)), randomBytes(sized(300_000, 700_000))];
         const atServer = reading(accepted, reader);
         dialed.write(up);
         dialed.end();

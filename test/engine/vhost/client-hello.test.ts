@@ -4,6 +4,7 @@ import tls from 'node:tls';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { MAX_HELLO, readClientHello } from '../../../src/engine/vhost/tls/client-hello.ts';
+import { sized } from '../../support/endurance.ts';
 
 /** The first flight of a real TLS client. */
 async function hello(options: tls.ConnectionOptions): Promise<Buffer> {
@@ -83,7 +84,7 @@ test('any bytes, and any damage of a real hello, are answered without an error',
     fc.property(fc.oneof(damaged, any), (given) => {
       expect(['incomplete', 'invalid', 'hello']).toContain(readClientHello(given).kind);
     }),
-    { numRuns: 5000 },
+    { numRuns: sized(1000, 100_000) },
   );
 });
 
