@@ -155,26 +155,28 @@ test(
   'visitors who ended their direction and stay lose their connection when nothing has moved for so long; one whose other direction is in use keeps it',
   async () => {
     // The time is counted above the ways of sockets.
-    await Promise.all(sized<readonly string[]>(['captured'], BACKEND_NAMES).map(async (sockets) => {
-      const rig = await start(sockets, 4);
-      const accepted = rig.target.accepted();
-      const reader = await visit(rig.tunnel.port);
-      let read = 0;
-      reader.on('data', (chunk) => {
-        read += chunk.length;
-      }).end('and now you');
-      const speaker = await accepted;
-      const speaking = setInterval(() => speaker.write('x'), 500);
-      const visitors = await crowd(rig.ways, rig.target, rig.ways.length * 2);
-      const since = performance.now();
-      for (const visitor of visitors) visitor.resume().end();
-      await eventuallyAsync(async () => (await getClient(rig.server, rig.clientId)).NowConn, (open) => open === 1, 30_000);
-      expect(performance.now() - since).toBeGreaterThan(3500);
-      const before = read;
-      await eventually(() => read, (bytes) => bytes > before + 4);
-      expect(reader.destroyed).toBe(false);
-      clearInterval(speaking);
-    }));
+    await Promise.all(
+      sized<readonly string[]>(['captured'], BACKEND_NAMES).map(async (sockets) => {
+        const rig = await start(sockets, 4);
+        const accepted = rig.target.accepted();
+        const reader = await visit(rig.tunnel.port);
+        let read = 0;
+        reader.on('data', (chunk) => {
+          read += chunk.length;
+        }).end('and now you');
+        const speaker = await accepted;
+        const speaking = setInterval(() => speaker.write('x'), 500);
+        const visitors = await crowd(rig.ways, rig.target, rig.ways.length * 2);
+        const since = performance.now();
+        for (const visitor of visitors) visitor.resume().end();
+        await eventuallyAsync(async () => (await getClient(rig.server, rig.clientId)).NowConn, (open) => open === 1, 30_000);
+        expect(performance.now() - since).toBeGreaterThan(3500);
+        const before = read;
+        await eventually(() => read, (bytes) => bytes > before + 4);
+        expect(reader.destroyed).toBe(false);
+        clearInterval(speaking);
+      }),
+    );
   },
   120_000,
 );

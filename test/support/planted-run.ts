@@ -4,7 +4,7 @@ import { sign } from '../../src/legacy/signature.ts';
 import { covering, other } from './certificates.ts';
 import type { Child } from './child.ts';
 import { Planted, type Outcome } from './planted.ts';
-import { startServer, type ServerProcess } from './processes.ts';
+import { cheapHashes, startServer, type ServerProcess } from './processes.ts';
 import { scratchDirectory } from './scratch.ts';
 
 /** Who calls: the headers, and what the calls are signed with. */
@@ -84,6 +84,7 @@ export class PlantedRun {
         ADIT_AUTH_CRYPT_KEY: this.cryptKey,
         ADIT_ADMIN_PASSWORD: this.secret('adminPassword'),
         ADIT_ALLOW_VKEY_LOGIN: 'true',
+        ...cheapHashes,
         ...environment,
       },
     });

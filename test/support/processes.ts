@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
+import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import { sign } from '../../src/legacy/signature.ts';
 import { bridgeIdentityFile } from '../../src/settings/bridge-identity.ts';
@@ -22,6 +23,9 @@ function fast(root: string): ServerOptions['environment'] {
  * third less of a processor's time, and no test is about what it gains later by optimising them.
  */
 export const quickStart = ['--liftoff-only', '--wasm-lazy-compilation'];
+
+/** The environment of a server that makes many passwords, none of which has to be hard to guess. */
+export const cheapHashes = { NODE_OPTIONS: `--import ${pathToFileURL(path.resolve(import.meta.dirname, 'cheap-hashes.mjs')).href}` };
 
 /** The program as `adit server`, in a process of its own. */
 export interface ServerProcess {
