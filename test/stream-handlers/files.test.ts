@@ -5,7 +5,8 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, expect, jest, test } from '@jest/globals';
+import { ServedFiles } from '../../src/agent/served-files.ts';
 import type { WantedTunnel } from '../../src/engine/face.ts';
 import { FileServer } from '../../src/stream-handlers/files/file-server.ts';
 import { socketPair } from '../../src/wire/socket-pair.ts';
@@ -53,6 +54,17 @@ async function ask(port: number, target: string, options: http.RequestOptions = 
   await once(response, 'end');
   return { status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks).toString() };
 }
+
+test('an agent that may serve files loads the server of files before the first visitor, since an update may replace the program until then', async () => {
+  const created = jest.spyOn(http, 'createServer');
+  const files = new ServedFiles([], new LogRecorder().logger);
+  await files.close();
+  expect(created).not.toHaveBeenCalled();
+  files.allow([scratchDirectory()]);
+  await files.close();
+  expect(created).toHaveBeenCalledTimes(1);
+  created.mockRestore();
+});
 
 test('files come with their type, and are asked for again only when they changed', async () => {
   const { port, server, id } = await serving();
