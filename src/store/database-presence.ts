@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import pg from 'pg';
-import { ServerRunningError } from './errors.ts';
+import { messageOf, ServerRunningError } from './errors.ts';
 
 /** The advisory lock that all servers on a database share. Servers of version 0.1, of which a database may have one only, and commands that need it for themselves hold it alone. */
 const serversLock = 72707371;
@@ -37,6 +37,8 @@ export class DatabasePresence {
   #closed = false;
   readonly #beats: NodeJS.Timeout;
   #beating: Promise<void> | undefined;
+  /** Why the lost connection can't be restored; "" = unknown, or it was not lost. Logged once. */
+  #problem = '';
 
   private constructor(options: PresenceOptions) {
     this.#options = options;
@@ -81,8 +83,8 @@ export class DatabasePresence {
       keepAlive: true,
       query_timeout: SILENT_MS,
     });
-    client.on('error', () => this.#lost(client));
-    client.on('end', () => this.#lost(client));
+    client.on('error', (error) => this.#lost(client, error.message));
+    client.on('end', () => this.#lost(client, 'the database has closed it'));
     try {
       await client.connect();
       await take(client, `pg_try_advisory_lock${alone ? '' : '_shared'}(${serversLock})`);
@@ -102,6 +104,7 @@ export class DatabasePresence {
     try {
       if (client === undefined) {
         await this.#connect();
+        this.#problem = '';
         this.#options.log.info('the connection that tells the database of this server was restored');
         return;
       }
@@ -110,17 +113,25 @@ export class DatabasePresence {
       );
       if (client === this.#connection) this.#leads = rows[0]?.leads === true;
     } catch (error) {
-      if (client !== undefined) this.#lost(client);
-      else if (error instanceof ServerRunningError && !this.#closed) this.#options.onLost(error);
+      if (client !== undefined) this.#lost(client, messageOf(error));
+      else if (this.#closed) return;
+      else if (error instanceof ServerRunningError) this.#options.onLost(error);
+      else this.#notRestored(messageOf(error));
     }
   }
 
-  #lost(client: pg.Client): void {
+  #notRestored(reason: string): void {
+    if (reason === this.#problem) return;
+    this.#problem = reason;
+    this.#options.log.warn({ reason }, 'the connection that tells the database of this server cannot be restored; tried again each second');
+  }
+
+  #lost(client: pg.Client, reason: string): void {
     if (client !== this.#connection) return;
     this.#connection = undefined;
     this.#leads = false;
     client.end(() => {}); // what is left of it
-    if (!this.#closed) this.#options.log.warn('the connection that tells the database of this server was lost; tried again each second');
+    if (!this.#closed) this.#options.log.warn({ reason }, 'the connection that tells the database of this server was lost; tried again each second');
   }
 }
 

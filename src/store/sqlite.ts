@@ -58,9 +58,24 @@ export function copyName(file: string, last: string): string {
   return `${file}.${last}`;
 }
 
-/** Copies a database, which another connection may have locked but not changed, for going back to an earlier version. */
+/**
+ * Copies a database, which another connection may have locked but not changed, for going back to an earlier version.
+ * @throws {StoreError} if there is no room for it, for example; nothing is left of it then
+ */
 function copyDatabase(file: string, copy: string): void {
   const unfinished = `${copy}.unfinished`;
+  try {
+    writeCopy(file, unfinished);
+    renameSync(unfinished, copy);
+  } catch (error) {
+    rmSync(unfinished, { force: true });
+    throw new StoreError(`the copy that is made before the upgrade can't be written to ${copy}, the database is as before: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function writeCopy(file: string, unfinished: string): void {
   rmSync(unfinished, { force: true });
   makePrivate(unfinished);
   const database = openDatabase(file, { readOnly: true, busyMs: OPEN_MS });
@@ -72,7 +87,6 @@ function copyDatabase(file: string, copy: string): void {
   const descriptor = openSync(unfinished, 'r+');
   fsyncSync(descriptor); // SQLite does not do it
   closeSync(descriptor);
-  renameSync(unfinished, copy);
 }
 
 const records = z.array(z.record(z.string(), z.unknown()));

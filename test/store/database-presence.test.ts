@@ -5,6 +5,7 @@ import { DatabasePresence, type PresenceOptions } from '../../src/store/database
 import { ServerRunningError } from '../../src/store/errors.ts';
 import { testDatabases } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { LogRecorder } from '../support/log-recorder.ts';
 import { describeWith } from '../support/programs.ts';
 
 describeWith('initdb', 'servers on a PostgreSQL database', () => {
@@ -39,7 +40,8 @@ describeWith('initdb', 'servers on a PostgreSQL database', () => {
   test('that lose their connection are there again; one whose database was taken meanwhile says so', async () => {
     const { url } = await databases.create();
     const lost: string[] = [];
-    const open = () => DatabasePresence.open({ url, log: pino({ level: 'silent' }), alone: false, onLost: ({ message }) => lost.push(message) });
+    const log = new LogRecorder();
+    const open = () => DatabasePresence.open({ url, log: log.logger, alone: false, onLost: ({ message }) => lost.push(message) });
     const server = await open();
     const administrator = new pg.Client({ connectionString: url });
     await administrator.connect();
@@ -49,6 +51,8 @@ describeWith('initdb', 'servers on a PostgreSQL database', () => {
     await eventually(() => server.leads, (leads) => !leads);
     await eventually(() => server.leads, Boolean);
     expect(lost).toEqual([]);
+    expect(await log.line(/was lost/)).toMatchObject({ reason: expect.stringMatching(/administrator command/) });
+    expect(log.entries.map(({ msg }) => msg)).toEqual([expect.stringMatching(/was lost/), expect.stringMatching(/was restored/)]);
     // A server of version 0.1 waits for the lock.
     const taken = administrator.query('SELECT pg_advisory_lock(72707371)');
     const second = new pg.Client({ connectionString: url });
@@ -58,5 +62,25 @@ describeWith('initdb', 'servers on a PostgreSQL database', () => {
     await eventually(() => lost.length, (count) => count > 0);
     expect(lost[0]).toBe('another server is running on this database');
     await Promise.all([server.close(), administrator.end(), second.end()]);
+  }, 30_000);
+
+  test('log once why they cannot connect again', async () => {
+    const { url } = await databases.create();
+    const log = new LogRecorder();
+    const server = await DatabasePresence.open({ url, log: log.logger, alone: false, onLost: () => undefined });
+    const name = new URL(url).pathname.slice(1);
+    const other = new URL(url);
+    other.pathname = '/postgres';
+    const administrator = new pg.Client({ connectionString: other.href });
+    await administrator.connect();
+    await administrator.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS false`);
+    await administrator.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+    const refused = await log.line(/cannot be restored/);
+    expect(refused).toMatchObject({ reason: expect.stringMatching(/not currently accepting connections/) });
+    const restored = log.next(/was restored/);
+    await administrator.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS true`);
+    await restored;
+    expect(log.entries.filter(({ msg }) => /cannot be restored/.test(msg))).toEqual([refused]);
+    await Promise.all([server.close(), administrator.end()]);
   }, 30_000);
 });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { applyMigrations, readMigrations } from '../../src/store/migrations.ts';
-import { databaseFileName, sqliteMigrations } from '../../src/store/sqlite.ts';
+import { copyName, databaseFileName, sqliteMigrations } from '../../src/store/sqlite.ts';
 import { openDatabase } from '../../src/store/sqlite/binding.ts';
 import { openStore } from '../../src/store/store.ts';
 import { eachDialect } from '../support/database.ts';
@@ -105,6 +105,28 @@ describe('the SQLite file', () => {
       name: 'StoreError',
       message: `can't open the database ${dataDir}/adit.db: file is not a database`,
     });
+  });
+
+  test('that cannot be copied before an upgrade stays as it is, and nothing of the copy is left, for which there may be no room', async () => {
+    const dataDir = path.join(directory, 'upgrade');
+    await mkdir(dataDir);
+    const file = path.join(dataDir, 'adit.db');
+    const older = (await readMigrations('sqlite')).slice(0, -1);
+    const database = openDatabase(file, { busyMs: 0 });
+    await applyMigrations(sqliteMigrations(database), older);
+    database.close();
+    const copy = copyName(file, older.at(-1)?.name ?? '');
+    await mkdir(path.join(copy, 'in the way'), { recursive: true });
+    await expect(openStore({ url: '', dataDir, log })).rejects.toMatchObject({
+      name: 'StoreError',
+      message: expect.stringMatching(
+        /^.*adit\.db: the copy that is made before the upgrade can't be written to .*adit\.db\.\d{4}_\w+, the database is as before: E(ISDIR|NOTEMPTY).*$/,
+      ),
+    });
+    expect((await readdir(dataDir)).filter((name) => name.includes('unfinished'))).toEqual([]);
+    await rm(copy, { recursive: true });
+    await (await openStore({ url: '', dataDir, log })).close();
+    expect((await stat(copy)).isFile()).toBe(true);
   });
 
   test('in a place that can not be a directory is refused in one line', async () => {
