@@ -66,7 +66,8 @@ export class SharedFiles {
         return new SharedFiles(parts, key, new Map());
       }
       if (known !== undefined && unsealed(known, CHECK, check.sealed) !== undefined) return new SharedFiles(parts, known, common);
-      const remedy = 'set ADIT_INVITATION to what "adit nodes invite" prints on another server; if the key is lost, delete all rows of the table "SharedFile"';
+      const remedy = 'set ADIT_INVITATION to what "adit nodes invite" prints on another server, or with the data directory that this one had before; ' +
+        'if the key is lost, delete all rows of the table "SharedFile": the secrets are generated again, and agents that pin the certificate need its new fingerprint';
       throw new SettingsError([
         known === undefined
           ? `the database belongs to an installation whose key this server lacks: ${remedy}`
@@ -83,6 +84,7 @@ export class SharedFiles {
   /**
    * Makes files and database agree. The one that has changed since the last time counts; the first time, and if both have changed, the database. A
    * missing file is restored.
+   * @throws {SettingsError} if a row was written without the key
    * @throws the error of the database or of a file; a file is never left half written
    */
   async synchronize(names: readonly string[]): Promise<void> {
@@ -101,7 +103,9 @@ export class SharedFiles {
     const [here, row] = await Promise.all([contentOf(file), tx.sharedFile.findUnique({ where: { name } })]);
     const stored = row === null ? undefined : unsealed(this.#key, name, row.sealed);
     if (row !== null && stored === undefined) {
-      throw new Error(`the shared file ${name} in the database was changed by a program that lacks the key of the installation`);
+      throw new SettingsError([
+        `the shared file ${name} in the database was changed by a program that lacks the key of the installation: delete its row in the table "SharedFile", so that the file of this server is stored again`,
+      ]);
     }
     if (here === stored) return here === undefined ? undefined : hashOf(here);
     if (stored !== undefined && (here === undefined || hashOf(stored) !== this.#common.get(name))) {

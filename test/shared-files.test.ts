@@ -70,7 +70,7 @@ describeWith('initdb', 'files that servers share through PostgreSQL', () => {
     const store = await databases.openEmpty();
     const [one, two] = [await newDirectory(), await newDirectory()];
     await open(store, one);
-    for (const remedy of [/whose key this server lacks: set ADIT_INVITATION to what/, /this is not the key of the installation/]) {
+    for (const remedy of [/whose key this server lacks: set ADIT_INVITATION to what "adit nodes invite" prints on another server, or with the data directory that this one had before;/, /this is not the key of the installation/]) {
       await expect(open(store, two)).rejects.toMatchObject({ problems: [expect.stringMatching(remedy)] });
       await writeFile(installationKeyFile(two), `adit-invitation-${Buffer.alloc(32).toString('base64url')}\n`);
     }
@@ -86,7 +86,12 @@ describeWith('initdb', 'files that servers share through PostgreSQL', () => {
     await files.synchronize(['a.json']);
     const check = await store.db.sharedFile.findUniqueOrThrow({ where: { name: 'installation' } });
     await store.db.sharedFile.update({ where: { name: 'a.json' }, data: { sealed: check.sealed } });
-    await expect(files.synchronize(['a.json'])).rejects.toThrow('lacks the key of the installation');
+    await expect(files.synchronize(['a.json'])).rejects.toMatchObject({
+      problems: [expect.stringMatching(/a\.json .* lacks the key of the installation: delete its row in the table "SharedFile"/)],
+    });
+    expect(await content(one)).toBe('1');
+    await store.db.sharedFile.delete({ where: { name: 'a.json' } });
+    await files.synchronize(['a.json']);
     expect(await content(one)).toBe('1');
   });
 });
