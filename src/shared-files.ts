@@ -66,8 +66,8 @@ export class SharedFiles {
         return new SharedFiles(parts, key, new Map());
       }
       if (known !== undefined && unsealed(known, CHECK, check.sealed) !== undefined) return new SharedFiles(parts, known, common);
-      const remedy = 'set ADIT_INVITATION to what "adit nodes invite" prints on another server, or with the data directory that this one had before; ' +
-        'if the key is lost, delete all rows of the table "SharedFile": the secrets are generated again, and agents that pin the certificate need its new fingerprint';
+      const remedy = 'set ADIT_INVITATION to what "adit nodes invite" prints on another server, or with the data directory that this one had before; '
+        + 'if the key is lost, delete all rows of the table "SharedFile": the secrets are generated again, and agents that pin the certificate need its new fingerprint';
       throw new SettingsError([
         known === undefined
           ? `the database belongs to an installation whose key this server lacks: ${remedy}`

@@ -70,7 +70,12 @@ describeWith('initdb', 'files that servers share through PostgreSQL', () => {
     const store = await databases.openEmpty();
     const [one, two] = [await newDirectory(), await newDirectory()];
     await open(store, one);
-    for (const remedy of [/whose key this server lacks: set ADIT_INVITATION to what "adit nodes invite" prints on another server, or with the data directory that this one had before;/, /this is not the key of the installation/]) {
+    for (
+      const remedy of [
+        /whose key this server lacks: set ADIT_INVITATION to what "adit nodes invite" prints on another server, or with the data directory that this one had before;/,
+        /this is not the key of the installation/,
+      ]
+    ) {
       await expect(open(store, two)).rejects.toMatchObject({ problems: [expect.stringMatching(remedy)] });
       await writeFile(installationKeyFile(two), `adit-invitation-${Buffer.alloc(32).toString('base64url')}\n`);
     }

@@ -115,6 +115,25 @@ describeWith('initdb', 'the log of changes', () => {
     expect(api.engine.wantedClients.get(clientId)?.expiresAt).toBeNull();
   });
 
+  test('has the bytes that an import adds to counters, and resets beside it are applied, too: each once', async () => {
+    const api = await following(await openTestSchema(databases));
+    const [one, two] = [await api.id(createClient, { input: {} }), await api.id(createClient, { input: {} })];
+    const tunnel = await api.id(createTunnel, { input: { clientId: one, mode: 'TCP', targets: ['1'] } });
+    const published: unknown[] = [];
+    api.services.changes.subscribe((change) => void ('reset' in change && change.reset !== undefined && published.push([change.resource, change.id])));
+    await elsewhere(api.services, async () => [{ resource: 'import', counted: [['client', one, 100, 5], ['tunnel', tunnel, 90, 4]] }]);
+    await elsewhere(api.services, async () => [{ resource: 'client', id: two, reset: { inletBytes: 7, exportBytes: 8 } }]);
+    await eventually(() => published.length, (count) => count >= 3);
+    await api.services.store.follower.look();
+    expect(published).toEqual([['client', one], ['tunnel', tunnel], ['client', two]]);
+    expect(api.engine.applied.filter(({ kind }) => kind === 'trafficReset')).toEqual([
+      { kind: 'trafficReset', of: 'client', id: one, inletBytes: -100, exportBytes: -5 },
+      { kind: 'trafficReset', of: 'tunnel', id: tunnel, inletBytes: -90, exportBytes: -4 },
+      { kind: 'trafficReset', of: 'client', id: two, inletBytes: 7, exportBytes: 8 },
+    ]);
+    await expectAgreement(api, api.engine);
+  });
+
   test('reaches subscribers: states with who could see them before, and entries of the audit log', async () => {
     const api = await following(await openTestSchema(databases));
     const { store, live } = api.services;

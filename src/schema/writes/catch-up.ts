@@ -6,8 +6,11 @@ import type { Store } from '../../store/store.ts';
 import type { Live } from '../subscriptions/live.ts';
 import { wantedState } from './engine-changes.ts';
 import type { Changes } from './followed-changes.ts';
-import { loadLogged, parseLogged } from './logged-changes.ts';
+import { countersIn, loadLogged, type LoggedChange, parseLogged } from './logged-changes.ts';
 import type { UnappliedChanges } from './unapplied-changes.ts';
+
+/** Changes whose rows are loaded together. */
+const slice = 500;
 
 /** The dependencies of {@link CatchUp}. */
 export interface CatchUpParts {
@@ -30,13 +33,18 @@ export class CatchUp implements CommitListener {
   }
 
   async apply(commits: readonly LoggedCommit[]): Promise<void> {
-    const { store: { db }, changes, unapplied, live } = this.#parts;
+    const { store: { db }, live } = this.#parts;
     const logged = commits.flatMap((commit) => parseLogged(commit.changes));
     if (logged.some(({ resource }) => resource === 'import')) {
       await this.reload();
-      if (live.hasAuditors) { for (const entry of await entriesOf(db, commits)) live.audited(entry); }
-      return;
-    }
+      const counted = countersIn(logged);
+      for (let start = 0; start < counted.length; start += slice) await this.#publish(counted.slice(start, start + slice));
+    } else await this.#publish(logged);
+    if (live.hasAuditors) { for (const entry of await entriesOf(db, commits)) live.audited(entry); }
+  }
+
+  async #publish(logged: readonly LoggedChange[]): Promise<void> {
+    const { store: { db }, changes, unapplied } = this.#parts;
     const followed = await loadLogged(db, logged);
     for (const [index, change] of followed.entries()) {
       try {
@@ -46,7 +54,6 @@ export class CatchUp implements CommitListener {
         if (failed !== undefined) unapplied.add(failed, error);
       }
     }
-    if (live.hasAuditors) { for (const entry of await entriesOf(db, commits)) live.audited(entry); }
   }
 
   /** Makes the engine serve exactly what is stored. Deleted records go first, since they may hold ports and names of others. */

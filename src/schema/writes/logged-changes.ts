@@ -12,8 +12,8 @@ const loggedChange = z.union([
   /** `ids`: the clients of a deleted user, which no longer refer to it. */
   z.object({ resource: z.literal('user'), id: z.number(), ids: z.array(z.number()).optional() }),
   z.object({ resource: z.enum(['globalSettings', 'access']) }),
-  /** Many records: everything must be loaded. */
-  z.object({ resource: z.literal('import') }),
+  /** Many records: everything must be loaded. `counted`: the bytes that were added to the counters of records, which their rows do not say. */
+  z.object({ resource: z.literal('import'), counted: z.array(z.tuple([z.enum(['client', 'tunnel', 'host']), z.number(), z.number(), z.number()])).optional() }),
 ]);
 const loggedChanges = z.string().transform((text): unknown => JSON.parse(text)).pipe(z.array(loggedChange.catch({ resource: 'access' })));
 
@@ -41,7 +41,7 @@ export function loggedOf(change: Change): LoggedChange {
     case 'globalSettings':
       return { resource: 'globalSettings' };
     case 'import':
-      return { resource: 'import' };
+      return { resource: 'import', counted: change.rows.counted.map(({ resource, id, inletBytes, exportBytes }) => [resource, id, inletBytes, exportBytes]) };
     case 'apiToken':
     case 'enrolment':
     case 'session':
@@ -56,9 +56,21 @@ export function loggedOf(change: Change): LoggedChange {
 export function* loggedOfImport({ clients, tunnels, hosts, counted, globalSettings }: ImportedRows): Generator<LoggedChange> {
   if (globalSettings) yield { resource: 'globalSettings' };
   for (const [resource, ids] of [['client', clients], ['tunnel', tunnels], ['host', hosts]] as const) for (const id of ids) yield { resource, id };
-  // A reset subtracts bytes.
-  for (const { resource, id, inletBytes, exportBytes } of counted) yield { resource, id, reset: { inletBytes: -inletBytes, exportBytes: -exportBytes } };
+  for (const { resource, id, inletBytes, exportBytes } of counted) yield added(resource, id, inletBytes, exportBytes);
   yield { resource: 'access' };
+}
+
+/** What changes add to counters or subtract from them. Everything else about a record is in its row. */
+export function countersIn(changes: readonly LoggedChange[]): LoggedChange[] {
+  return changes.flatMap((change) => {
+    if (change.resource === 'import') return (change.counted ?? []).map((counted) => added(...counted));
+    return 'reset' in change && change.reset !== undefined ? [change] : [];
+  });
+}
+
+/** A reset subtracts bytes. */
+function added(resource: 'client' | 'tunnel' | 'host', id: number, inletBytes: number, exportBytes: number): LoggedChange {
+  return { resource, id, reset: { inletBytes: -inletBytes, exportBytes: -exportBytes } };
 }
 
 /** Loads the current rows of changes in the log, with one statement for each table. @returns the changes in the same order */
