@@ -4,6 +4,7 @@ import { API_SHARES, createApi } from './api-server.ts';
 import type { BridgeAddress } from './engine/bridge/bridge.ts';
 import { AcmeFiles } from './engine/acme/files.ts';
 import { Engine } from './engine/engine.ts';
+import { logAcceptErrors } from './engine/limits/accept-errors.ts';
 import { LocalFace } from './engine/local-face.ts';
 import { NodesFace } from './engine/nodes/nodes-face.ts';
 import { engineSettings } from './engine-settings.ts';
@@ -33,6 +34,7 @@ import { versionKeyOf } from './settings/tls-identity.ts';
 import { httpTls } from './settings/http-tls.ts';
 import type { LoadedSettings } from './settings/load.ts';
 import type { Settings } from './settings/settings.ts';
+import { failureNote } from './store/database-failure.ts';
 import { lockDataDir } from './store/data-lock.ts';
 import { StateSaver } from './store/state-saver.ts';
 import { firstStartFiles, SharedFiles } from './shared-files.ts';
@@ -201,9 +203,13 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
       () => engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort }),
     );
     opened.push(await joinServers({ services, engine, name, bridge, settings, log, onReplaced: endAtOnce }));
-    await openPorts(settings, { host: 'httpHost', ports: ['httpPort'] }, () => listen(created, settings.httpHost, settings.httpPort));
+    await openPorts(
+      settings,
+      { host: 'httpHost', ports: ['httpPort'] },
+      () => listen(created, settings.httpHost, settings.httpPort, logAcceptErrors(log, settings.httpPort)),
+    );
     opened.push(() => close(created));
-    const redirect = await openRedirect(settings, API_SHARES, created);
+    const redirect = await openRedirect(settings, API_SHARES, created, log);
     if (redirect) opened.push(() => close(redirect));
     const stop = stopSignal(log);
     releaseYoungGeneration();
@@ -218,7 +224,8 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     const [cut] = await Promise.all([engine.drain(ms), drain(created, ms)]);
     log.info({ cut }, 'stopped');
   } finally {
-    for (const undo of opened.toReversed()) await undo();
+    // The first error says why the server ends. The others must not keep the rest, such as the last save of counters, from being done.
+    for (const undo of opened.toReversed()) await undo().catch((error: unknown) => log.error(failureNote(error), 'a part of the server could not be stopped'));
   }
 }
 

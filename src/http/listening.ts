@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import type http from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Opens a port. @throws the system's error */
-export async function listen(server: http.Server, host: string, port: number): Promise<http.Server> {
+/** Opens a port. @param onError called for each connection that cannot be accepted, which would end the process otherwise @throws the system's error */
+export async function listen(server: http.Server, host: string, port: number, onError: (error: Error) => void): Promise<http.Server> {
   server.listen({ host, port });
   await once(server, 'listening');
-  return server;
+  return server.on('error', onError);
 }
 
 /** The address on which a server listens. @throws when it does not */

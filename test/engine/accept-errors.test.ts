@@ -1,5 +1,7 @@
+import http from 'node:http';
 import { expect, test } from '@jest/globals';
 import { logAcceptErrors } from '../../src/engine/limits/accept-errors.ts';
+import { addressOf, close, listen } from '../../src/http/listening.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 
 test('accepts that fail one after another are one line in the log', () => {
@@ -7,4 +9,16 @@ test('accepts that fail one after another are one line in the log', () => {
   const onError = logAcceptErrors(log.logger, 9001);
   for (let i = 0; i < 1000; i++) onError(new Error('EMFILE'));
   expect(log.entries).toMatchObject([{ port: 9001, unlogged: 0, msg: 'a listener failed to accept a connection' }]);
+});
+
+test('the port of the API survives them, and still refuses a port that is taken', async () => {
+  const log = new LogRecorder();
+  const server = await listen(http.createServer((_request, response) => response.end('served')), '127.0.0.1', 0, logAcceptErrors(log.logger, 8080));
+  const { port } = addressOf(server);
+  server.emit('error', new Error('accept ENFILE')); // as Node does
+  expect(log.entries).toMatchObject([{ port: 8080, err: { message: 'accept ENFILE' } }]);
+  expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('served');
+  await expect(listen(http.createServer(), '127.0.0.1', port, (error) => log.logger.error(error))).rejects.toThrow('EADDRINUSE');
+  expect(log.entries).toHaveLength(1);
+  await close(server);
 });
