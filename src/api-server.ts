@@ -1,5 +1,6 @@
 import type http from 'node:http';
 import type https from 'node:https';
+import type { Departure } from './departure.ts';
 import type { LocalFace } from './engine/local-face.ts';
 import { agentFiles } from './http/agent-files.ts';
 import { createApp } from './http/app.ts';
@@ -22,18 +23,18 @@ import { version } from './version.ts';
 /** Maximum connections to the API. */
 export const API_SHARES: ShareLimits = { total: 4096, perAddress: 512 };
 
-/** The server of the API, with the panel: not listening yet. @param stopping aborted when it drains @param node this server's name */
+/** The server of the API, with the panel: not listening yet. @param node this server's name */
 export function createApi(
   settings: Settings,
   services: Services,
   engine: LocalFace,
   logs: Logs,
-  stopping: AbortSignal,
+  departure: Departure,
   node: string,
   tls: HttpTls | undefined,
 ): http.Server | https.Server {
   const { store, live } = services;
-  stopping.addEventListener('abort', () => live.close());
+  departure.signal.addEventListener('abort', () => live.close());
   const callers = createCallers({ services, settings });
   let requests = 0;
   const app = createApp({
@@ -55,7 +56,7 @@ export function createApi(
           throw failure === undefined ? error : new AditError(failure);
         }),
       server: () => {
-        if (stopping.aborted) throw new Error('the server is stopping');
+        if (departure.problem !== '') throw new Error(departure.problem);
       },
     },
     agents: agentFiles(services, settings),

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { BridgeAddress } from './engine/bridge/bridge.ts';
 import type { Engine } from './engine/engine.ts';
-import type { NodePlace } from './engine/nodes/node-link.ts';
+import type { NodePeer } from './engine/nodes/node-link.ts';
 import { reportNode } from './node-reports.ts';
 import type { Services } from './schema/services.ts';
 import { deleteLeftRecords } from './schema/writes/left-records.ts';
@@ -32,6 +32,9 @@ export async function otherServers(store: Store, name: string, { nodeAddress, ac
   return others;
 }
 
+/** How long a server that starts waits for what others tell, in ms. */
+const ACQUAINTANCE_MS = 5000;
+
 /** What a server needs to join the others. */
 export interface JoinParts {
   readonly services: Services;
@@ -54,7 +57,7 @@ export async function joinServers({ services, engine, name, bridge, settings, lo
   const { nodeAddress } = settings;
   await store.node.join({ name, address: nodeAddress === '' ? '' : `${nodeAddress}:${bridge.port}`, linkPort: bridge.tls.port, version });
   await otherServers(store, name, settings);
-  if (nodeAddress !== '') engine.nodes?.open({ host: nodeAddress, port: bridge.tls.port });
+  if (nodeAddress !== '') engine.nodes?.open({ host: nodeAddress, port: bridge.tls.port, bridgePort: bridge.port });
   /** The servers that were running when the last state of ended ones was cleared. */
   let cleared = '';
   const look = async (): Promise<void> => {
@@ -68,12 +71,15 @@ export async function joinServers({ services, engine, name, bridge, settings, lo
     cleared = running.join();
   };
   await look();
+  // Before that, the clients of the others seem to be away.
+  const silent = await engine.nodes?.acquainted(ACQUAINTANCE_MS) ?? [];
+  if (silent.length > 0) log.warn({ nodes: silent }, 'other servers have not told of their agents yet; their clients seem to be away until then');
   const figures = () => ({ ...engine.served, lagMs: store.follower.figures.lagMs });
   return reportNode({ node: store.node, figures, onReported: look, log, onReplaced });
 }
 
 /** Where the servers that are running can be reached by others. */
-function placesOf(nodes: readonly NodeState[]): NodePlace[] {
+function placesOf(nodes: readonly NodeState[]): NodePeer[] {
   return nodes.flatMap(({ alive, name, address, linkPort }) => {
     const at = address.lastIndexOf(':');
     const host = address.slice(0, at).replace(/^\[(.*)\]$/, '$1');

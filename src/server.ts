@@ -1,6 +1,7 @@
 import https from 'node:https';
 import process from 'node:process';
 import { API_SHARES, createApi } from './api-server.ts';
+import { Departure } from './departure.ts';
 import type { BridgeAddress } from './engine/bridge/bridge.ts';
 import { AcmeFiles } from './engine/acme/files.ts';
 import { Engine } from './engine/engine.ts';
@@ -63,7 +64,6 @@ const SWEEP_MS = 60_000;
 export async function runServer(read: Settings, load: () => LoadedSettings): Promise<void> {
   const logs = createLogs(read);
   const log = logs('server');
-  const stopping = new AbortController();
   const opened: Array<() => Promise<unknown>> = [];
   try {
     const { dataDir, databaseUrl } = read;
@@ -110,6 +110,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
       visitorLog: logs('visitors'),
     });
     opened.push(() => engine.close());
+    const departure = new Departure(engine, log);
     const tickets = regularly(
       TICKETS_MS,
       async () => {
@@ -181,7 +182,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     opened.push(() => declarations.stop());
     const sweep = regularly(SWEEP_MS, once(() => sweepExpiries(services)), log, 'expiries could not be published; tried again in a minute');
     opened.push(() => sweep.stop());
-    const created = createApi(settings, services, face, logs, stopping.signal, name, tls);
+    const created = createApi(settings, services, face, logs, departure, name, tls);
     const certificate = tls?.files && created instanceof https.Server ? new CertificateFiles(tls.files, created, log) : undefined;
     const renewing = certificate && regularly(CERTIFICATE_MS, () => certificate.look(), log, 'the certificate of the API could not be checked');
     opened.push(async () => renewing?.stop());
@@ -218,7 +219,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     const notifyStopping = notifyServiceManager(process.env, log);
     await stop;
     notifyStopping();
-    stopping.abort();
+    await departure.stop(settings.leaveSeconds * 1000);
     const ms = settings.drainSeconds * 1000;
     log.info(`stopping: open connections have ${settings.drainSeconds} s to end`);
     const [cut] = await Promise.all([engine.drain(ms), drain(created, ms)]);

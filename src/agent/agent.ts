@@ -37,6 +37,7 @@ export class Agent {
   readonly #kept: KeptConnection<Link>;
   readonly #files: ServedFiles;
   readonly #overview = new Overview();
+  #latest: Link | undefined;
 
   constructor({ servers, tls, vkey, log, version, sockets = netBackend, allowFiles = [], declarer, random }: AgentOptions) {
     this.#files = new ServedFiles(allowFiles, log);
@@ -50,7 +51,11 @@ export class Agent {
       open: async (attempt) => {
         const link = await Link.open({ ...attempt, tls, vkey, info, sockets, log, files: this.#files, ...handlers });
         declarer?.connected((message) => link.send(message));
-        void link.ended.then(() => declarer?.lost());
+        this.#latest = link;
+        // A session that was left for another one still has connections.
+        void link.ended.then(() => {
+          if (this.#latest === link) declarer?.lost();
+        });
         return link;
       },
       whoIs: ({ clientId, secure }) => `client ${clientId}${secure ? ' over TLS' : ''}`,

@@ -13,6 +13,8 @@ import { logState } from './state-change.ts';
 
 /** Open connections get this long to end when the program is stopped, in ms. */
 const DRAIN_MS = 5000;
+/** The agents of a server that is being drained move within this time, in ms. */
+const MOVE_SPREAD_MS = 1000;
 /** After an outage, agents spread their data connections over this much time, in ms. */
 const DATA_SPREAD_MS = 10_000;
 /** Longest wait that a server may ask for, in ms. */
@@ -28,6 +30,8 @@ export interface KeptSession {
   readonly ended: Promise<SessionEnd>;
   /** Gives open connections `ms` to end, then ends it cleanly. */
   close(ms: number): Promise<void>;
+  /** Another one takes its place: ends it when its last connection has ended. */
+  leave(): Promise<void>;
 }
 
 /** The state of a connection. */
@@ -46,6 +50,8 @@ interface Ended {
   readonly text: string;
   /** The session was lost, and there are other servers, which may be there. */
   readonly elsewhere?: boolean;
+  /** The session goes on until there is one with another server. */
+  readonly moving?: boolean;
   /** The server answered, and refused. */
   readonly refused?: boolean;
   /** How long the server asks to wait. */
@@ -60,6 +66,8 @@ export interface SessionAttempt {
   readonly dataAfterMs: number;
   /** The server tells of the others of its installation. */
   readonly onServers: (servers: readonly OtherServer[]) => void;
+  /** The server will end. */
+  readonly onDrain: () => void;
 }
 
 /** How a session is kept. */
@@ -77,13 +85,15 @@ export interface KeepOptions<S extends KeptSession> {
   readonly random?: () => number;
 }
 
-/** Keeps a session with one of the servers: reconnects whenever it is lost. Logs one line for each change of state. */
+/** Keeps a session with one of the servers: reconnects whenever it is lost, and moves to another server when its own is being drained. Logs one line for each change of state. */
 export class KeptConnection<S extends KeptSession> {
   readonly #options: KeepOptions<S>;
   readonly #servers: KnownServers;
   readonly #delay: ReconnectDelay;
   readonly #stopped = new AbortController();
   #current: S | undefined;
+  /** All sessions, also those whose last connections are ending. */
+  readonly #sessions = new Set<S>();
   /** Delay before data connections are dialed, in ms: 0 for the first session, random later, so that after an outage the sessions of all agents come first. */
   #dataAfterMs = 0;
   #state: ConnectionState = { connected: false, since: Date.now(), text: 'connecting' };
@@ -110,7 +120,12 @@ export class KeptConnection<S extends KeptSession> {
     while (!signal.aborted) {
       const problem = await this.#session();
       if (signal.aborted) break;
-      const wait = problem.elsewhere ? this.#delay.elsewhere() : problem.retryAfterMs ?? this.#delay.next(problem.refused);
+      const wait = this.#waitAfter(problem);
+      if (this.#current) {
+        this.#options.log.info(`${problem.text}; the session goes on until another server takes it over`);
+        await delay(wait, undefined, { signal }).catch(() => undefined); // rejects when stopped
+        continue;
+      }
       this.#state = { connected: false, since: Date.now(), text: problem.text };
       logState(
         this.#options.log,
@@ -125,28 +140,40 @@ export class KeptConnection<S extends KeptSession> {
   /** Stops gracefully: the server is notified, and open connections get a moment to end. */
   async stop(): Promise<void> {
     this.#stopped.abort();
-    await this.#current?.close(DRAIN_MS);
+    await Promise.all(Array.from(this.#sessions, (session) => session.close(DRAIN_MS)));
+  }
+
+  #waitAfter({ moving, elsewhere, retryAfterMs, refused }: Ended): number {
+    if (moving) return (this.#options.random ?? Math.random)() * MOVE_SPREAD_MS;
+    return elsewhere ? this.#delay.elsewhere() : retryAfterMs ?? this.#delay.next(refused);
   }
 
   /** One session from the connect to its end. */
   async #session(): Promise<Ended> {
     const opened = await this.#open();
     if (!('session' in opened)) return opened;
-    const { session, server: { host, port } } = opened;
+    const { session, drained, server: { host, port } } = opened;
     const server = formatHostPort({ host, port });
     if (this.#stopped.signal.aborted) {
       await session.close(0);
       return { server, text: 'stopped' };
     }
+    void this.#current?.leave();
     this.#current = session;
+    this.#sessions.add(session);
+    void session.ended.then(() => {
+      this.#sessions.delete(session);
+      if (this.#current === session) this.#current = undefined;
+    });
     this.#dataAfterMs = (this.#options.random ?? Math.random)() * DATA_SPREAD_MS;
     const who = this.#options.whoIs(session);
     this.#state = { connected: true, since: Date.now(), text: `connected to ${server} as ${who}` };
     logState(this.#options.log, 'info', { event: 'connected', server, as: who }, this.#state.text);
     const since = performance.now();
-    const { code, text } = await session.ended;
-    this.#current = undefined;
+    const end = await Promise.race([session.ended, drained]);
     this.#servers.failed({ host, port });
+    if (end === undefined) return { server, text: `${server} is being drained`, moving: true };
+    const { code, text } = end;
     this.#delay.sessionLasted(performance.now() - since);
     // Two agents with one vkey would replace each other all the time.
     if (code === 'replaced') this.#delay.slowDown();
@@ -155,20 +182,27 @@ export class KeptConnection<S extends KeptSession> {
   }
 
   /** Tries all servers, one after another. */
-  async #open(): Promise<{ readonly session: S; readonly server: HostPort } | Ended> {
+  async #open(): Promise<{ readonly session: S; readonly server: HostPort; readonly drained: Promise<undefined> } | Ended> {
     const { servers, patience } = await this.#servers.inOrder();
     const problems: Ended[] = [];
     for (const server of servers) {
       if (this.#stopped.signal.aborted) break;
+      let onDrain: () => void = () => undefined;
+      const drained = new Promise<undefined>((resolve) => {
+        onDrain = () => {
+          if (this.#servers.several) resolve(undefined);
+        };
+      });
       try {
         const session = await this.#options.open({
           server,
           patience,
           dataAfterMs: this.#dataAfterMs,
           onServers: (others) => this.#servers.tell(others),
+          onDrain,
         });
         this.#servers.reached(server);
-        return { session, server };
+        return { session, server, drained };
       } catch (error) {
         const refusal = error instanceof HandshakeError ? error.refusal : undefined;
         this.#servers.failed(server);

@@ -23,6 +23,8 @@ export interface LinkOptions extends BridgeDialler {
   readonly onOverview: (part: OverviewPart) => void;
   /** The other servers of the installation. */
   readonly onServers: (servers: readonly OtherServer[]) => void;
+  /** The server will end. */
+  readonly onDrain: () => void;
   readonly dataAfterMs: number;
   readonly log: Logger;
 }
@@ -87,10 +89,17 @@ export class Link {
     return this.#session.close(ms, 'the agent was stopped');
   }
 
+  /** Ends the session when its last connection has ended: another one takes its place. */
+  leave(): Promise<void> {
+    return this.#session.leave('the agent has moved to another server');
+  }
+
   #onControl(message: unknown): void {
     const { data } = serverMessageSchema.safeParse(message);
-    if (data?.type === 'drain') this.#options.log.info('the server is shutting down: open connections continue for a while, new ones are refused');
-    else if (data?.type === 'targets') this.#direct.retarget(data.tunnelId, data.targets);
+    if (data?.type === 'drain') {
+      this.#options.log.info('the server is shutting down: open connections continue for a while');
+      this.#options.onDrain();
+    } else if (data?.type === 'targets') this.#direct.retarget(data.tunnelId, data.targets);
     else if (data?.type === 'declared') this.#options.onDeclared(data);
     else if (data?.type === 'overview') this.#options.onOverview(data);
     else this.#options.log.debug('the server sent a control message that this agent does not know');

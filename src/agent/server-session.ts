@@ -8,6 +8,11 @@ import { sessionMessageSchema, type SessionWelcome } from '../wire/session-messa
 import { messageOf } from '../wire/system-error.ts';
 import { type BridgeConnection, type BridgeDialler, dialBridge } from './dial-bridge.ts';
 
+/** Streams of a session that is left arrive for at most this long, in ms. */
+const ON_THE_WAY_MS = 3000;
+/** How long they may stay open, in ms. */
+const LONGEST_MS = 86_400_000;
+
 /** The identity that a session is opened with. */
 export interface SessionStart<W extends SessionWelcome> extends BridgeDialler {
   readonly role: Exclude<Role, 'data'>;
@@ -88,7 +93,7 @@ export class ServerSession {
   #over = false;
   #said: SessionEnd | undefined;
   #held = 0;
-  #onIdle: (() => void) | undefined;
+  readonly #onIdle = new Set<() => void>();
 
   constructor({ start, connection, welcome }: AgreedSession<SessionWelcome>, handlers: SessionHandlers) {
     this.address = connection.socket.remoteAddress;
@@ -112,7 +117,7 @@ export class ServerSession {
       },
       onClose: (reason) => {
         this.#over = true;
-        this.#onIdle?.();
+        this.#idle();
         resolve(this.#said ?? { code: '', text: reason });
       },
       ...(this.secure ? {} : { onDataConnectionsWanted: (ids: number[]) => ids.forEach((id) => void this.#dialData(id)) }),
@@ -134,7 +139,7 @@ export class ServerSession {
     this.#held++;
     return () => {
       this.#held--;
-      if (this.#held === 0) this.#onIdle?.();
+      if (this.#held === 0) this.#idle();
     };
   }
 
@@ -144,14 +149,26 @@ export class ServerSession {
     if (this.#held > 0 && !this.#over) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);
-        this.#onIdle = () => {
+        this.#onIdle.add(() => {
           clearTimeout(timer);
           resolve();
-        };
+        });
       });
     }
     this.send({ type: 'bye', code: 'stopped', text: why });
     this.#mux.close(why);
+  }
+
+  /** The session is left for one with another server: ends it when its last stream has ended. Some may be on their way while the server learns of it. */
+  async leave(why: string): Promise<void> {
+    setTimeout(this.hold(), ON_THE_WAY_MS).unref();
+    await this.close(LONGEST_MS, why);
+  }
+
+  /** Nothing is open any more: whoever waits to close it goes on. */
+  #idle(): void {
+    for (const wake of this.#onIdle) wake();
+    this.#onIdle.clear();
   }
 
   async #dialData(id: number): Promise<void> {

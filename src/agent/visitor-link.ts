@@ -16,6 +16,8 @@ export interface VisitorLinkOptions extends BridgeDialler {
   readonly dataAfterMs: number;
   /** The other servers of the installation. */
   readonly onServers: (servers: readonly OtherServer[]) => void;
+  /** The server will end. */
+  readonly onDrain: () => void;
   /** When direct paths are tried again. */
   readonly directRetry?: DirectRetry | undefined;
 }
@@ -29,6 +31,7 @@ export class VisitorLink {
   readonly #session: ServerSession;
   /** Of a p2p tunnel. */
   readonly #direct: DirectPaths | undefined;
+  readonly #onDrain: () => void;
   #agentOnline = true;
   #path: VisitPath = 'relay';
 
@@ -41,9 +44,10 @@ export class VisitorLink {
     return new VisitorLink(options, await agreeOnSession({ ...options, role: 'visit', key: options.password, welcome: visitWelcomeSchema }));
   }
 
-  private constructor({ log, password, info, directRetry, onServers }: VisitorLinkOptions, agreed: AgreedSession<VisitWelcome>) {
+  private constructor({ log, password, info, directRetry, onServers, onDrain }: VisitorLinkOptions, agreed: AgreedSession<VisitWelcome>) {
     this.tunnelId = agreed.welcome.tunnelId;
     this.#log = log;
+    this.#onDrain = onDrain;
     this.#session = new ServerSession(agreed, {
       // The server opens no streams to a visitor.
       onOpen: (stream) => stream.reset(),
@@ -101,12 +105,18 @@ export class VisitorLink {
     return this.#session.close(ms, 'the visitor was stopped');
   }
 
+  /** Ends the session when its last connection has ended: another one takes its place. */
+  leave(): Promise<void> {
+    return this.#session.leave('the visitor has moved to another server');
+  }
+
   #onControl(message: unknown): void {
     const { data } = toVisitorSchema.safeParse(message);
     if (data?.type === 'agent') this.#agentIs(data.online);
     else if (data?.type === 'drain') {
       this.#direct?.drain();
-      this.#log.info('the server is shutting down: open connections continue for a while, new ones are refused');
+      this.#log.info('the server is shutting down: open connections continue for a while');
+      this.#onDrain();
     } else this.#log.debug('the server sent a control message that this visitor does not know');
   }
 

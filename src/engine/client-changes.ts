@@ -1,8 +1,9 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { ClientEntry, visitorLists } from './clients.ts';
+import { ClientEntry } from './clients.ts';
 import type { Environment } from './environment.ts';
 import type { WantedClient } from './face.ts';
 import { ClientUsage } from './limits/client-usage.ts';
+import { visitorLists } from './limits/visitor-lists.ts';
 import { Alarm } from './limits/alarm.ts';
 import { NO_BYTES, type StoredBytes } from './limits/meter.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
@@ -49,7 +50,7 @@ export class ClientChanges {
     const lists = await entry.readyLists(client);
     const before = entry.wanted;
     clients.update(entry, client, lists);
-    if (before.vkey !== client.vkey) entry.session?.close('key-changed');
+    if (before.vkey !== client.vkey) entry.closeSessions('key-changed');
     // An agent may already use TLS without being asked.
     if (before.crypt !== client.crypt && entry.session?.secure !== client.crypt) entry.session?.close('transport-changed');
     if (!client.configAllowed && entry.session?.info.configFile) entry.session.close('config-refused');
@@ -64,7 +65,7 @@ export class ClientChanges {
   async sync(entry: ClientEntry): Promise<void> {
     const blocked = entry.blocked(this.#environment.now());
     entry.suspended = blocked !== '';
-    if (blocked !== '') entry.session?.close(blocked);
+    if (blocked !== '') entry.closeSessions(blocked);
     for (const runner of entry.tunnels) {
       await runner.sync();
       if (++this.#synchronized % TOGETHER === 0) await nextIteration();
@@ -79,7 +80,7 @@ export class ClientChanges {
     for (const runner of entry.tunnels) await this.#tunnels.remove(runner.wanted.id);
     hosts.removeOf(id);
     clients.remove(entry);
-    entry.session?.close('deleted');
+    entry.closeSessions('deleted');
     this.#environment.nodes?.forget(id);
   }
 

@@ -7,6 +7,7 @@ import { visitorKeyOf } from '../rules/vkey.ts';
 import { ControlBudget } from '../wire/control-budget.ts';
 import { keyIdOf } from '../wire/handshake.ts';
 import type { AgentSession } from './bridge/agent-session.ts';
+import type { Reason } from './bridge/reasons.ts';
 import {
   type ClientState,
   type ConnectionsPage,
@@ -23,6 +24,7 @@ import {
 import type { ClientUsage } from './limits/client-usage.ts';
 import type { Meter } from './limits/meter.ts';
 import { AllowedAddresses } from './limits/allowed-addresses.ts';
+import { sameLines, type VisitorLists } from './limits/visitor-lists.ts';
 
 /** Sessions of one client: each costs log lines and events, and closes the connections of the previous session. */
 const SESSIONS = { atOnce: 60, perSecond: 1 } as const;
@@ -57,9 +59,12 @@ export class ClientEntry {
   ended = false;
   /** The client may not serve, and was already cut off. */
   suspended = false;
+  /** The session of an agent that has moved to another server. */
+  #former: AgentSession | undefined;
   #lastOnlineAt: number | null = null;
   #address = '';
-  #lastAddress: string;
+  /** The address at which its agent was last seen, also before the server's start; "" = none. */
+  lastAddress: string;
   /** Shared by all its sessions: a new session does not reset it. */
   readonly controlBudget = new ControlBudget();
   readonly #pace = new Pace(SESSIONS);
@@ -70,7 +75,7 @@ export class ClientEntry {
 
   /** @param lastAddress the stored address at which its agent was last seen */
   constructor(wanted: WantedClient, lists: VisitorLists, meter: ClientUsage, lastAddress = '') {
-    this.#lastAddress = lastAddress;
+    this.lastAddress = lastAddress;
     this.#wanted = wanted;
     this.#lists = lists;
     this.meter = meter;
@@ -86,11 +91,6 @@ export class ClientEntry {
   /** Called when a session ended because the agent violated the protocol. */
   sessionBroken(now: number): void {
     this.#brokenAt = now;
-  }
-
-  /** The address at which its agent was last seen, also before the server's start; "" = none. */
-  get lastAddress(): string {
-    return this.#lastAddress;
   }
 
   get wanted(): WantedClient {
@@ -155,15 +155,30 @@ export class ClientEntry {
     this.session = session;
     this.#lastOnlineAt = now;
     this.#address = session.address;
-    this.#lastAddress = session.address;
+    this.lastAddress = session.address;
     this.#localAddress = session.info.localAddress;
     this.#version = session.info.version;
   }
 
-  disconnected(now: number): void {
-    this.ended = this.session?.leaving === true;
+  /** @param ended its agent said that it ends */
+  disconnected(now: number, ended: boolean): void {
+    this.ended = ended;
     this.session = undefined;
     this.#lastOnlineAt = now;
+  }
+
+  /** Its agent has moved to another server: the open connections of the session may end. */
+  letGo(now: number): void {
+    if (!this.session) return;
+    this.#former?.close('replaced');
+    this.#former = this.session;
+    this.disconnected(now, false);
+  }
+
+  /** Ends the agent's session, and a former one whose last connections are ending. */
+  closeSessions(reason: Reason): void {
+    this.session?.close(reason);
+    this.#former?.close(reason);
   }
 
   /** @see EngineFace.connections */
@@ -203,21 +218,6 @@ export class ClientEntry {
       lastOnlineAt: this.session ? now : this.#lastOnlineAt,
     };
   }
-}
-
-/** The compiled access lists of a client's visitors, so that no connection waits for compiling. */
-interface VisitorLists {
-  readonly white: AddressSet;
-  readonly black: AddressSet;
-}
-
-/** Compiles the lists of a new client. */
-export async function visitorLists({ ipWhiteList, blackIpList }: WantedClient): Promise<VisitorLists> {
-  return { white: await AddressSet.gradually(ipWhiteList), black: await AddressSet.gradually(blackIpList) };
-}
-
-function sameLines(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((line, index) => line === other[index]);
 }
 
 /** All clients, by id and by the key id of an agent's handshake. */

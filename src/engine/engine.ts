@@ -80,7 +80,7 @@ export class Engine {
       requests: new NodeRequests(environment, tunnels, this),
       onSeen: (entry) => reports.onMoved(entry),
       onHealth: (entry, report) => reports.useHealth(entry, report),
-      onOthers: (servers) => this.#bridge.tellServers(servers),
+      bridge: this.#bridge,
     });
   }
 

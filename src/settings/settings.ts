@@ -187,6 +187,11 @@ export const settingsSchema = z.object({
     value: 'SECONDS',
     help: 'how long open connections may continue after SIGTERM',
   }),
+  leaveSeconds: integer(0, 3600, 'seconds').prefault(5).register(settingInfo, {
+    value: 'SECONDS',
+    help:
+      'only if there are other servers: how long ports stay open after SIGTERM, so that load balancers notice that /readyz fails, and agents go to other servers',
+  }),
 });
 
 /** The settings of a running server. */

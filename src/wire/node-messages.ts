@@ -19,6 +19,8 @@ export const nodeInfoSchema = z.object({
   /** Where it can be dialed itself: the TLS port of its bridge. */
   host: z.string().min(1).max(255),
   port: z.int().min(1).max(65_535),
+  /** The port of its bridge without TLS, for agents. */
+  bridgePort: z.int().min(1).max(65_535),
 });
 /** @see nodeInfoSchema */
 export type NodeInfo = z.output<typeof nodeInfoSchema>;
@@ -35,12 +37,16 @@ const home = z.tuple([z.int(), z.int().min(0), z.boolean(), z.boolean()]);
 /** Control messages between nodes. Unknown ones are ignored: a newer node may know more. */
 export const nodeMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('homes'), homes: z.array(home).max(NODE_LIST) }),
+  /** The homes of all agents that are connected to the node were told. */
+  z.object({ type: z.literal('told') }),
   /** The state of these records has changed, as far as this node knows it. */
   z.object({ type: z.literal('changed'), records: z.array(z.tuple([z.enum(['client', 'tunnel', 'host']), z.int()])).max(NODE_LIST) }),
   /** An agent's report on the health of targets. */
   z.object({ type: z.literal('health'), clientId: z.int(), report: healthMessage }),
   /** A visitor's address was allowed by a client's password. */
   z.object({ type: z.literal('allowed'), clientId: z.int(), address: z.string().max(64) }),
+  /** The node wants the others to take over its clients, or no longer. */
+  z.object({ type: z.literal('leaving'), on: z.boolean() }),
   /** The node has added to the log of changes. */
   z.object({ type: z.literal('committed') }),
 ]);
@@ -61,6 +67,8 @@ const nodeRequest = z.discriminatedUnion('kind', [
     port: z.int(),
     local: z.object({ address: z.string().max(64), port: z.int() }).optional(),
     dataFollows: z.boolean(),
+    /** Another node believed that the home was there, and passes the connection on. It is passed on once. */
+    passedOn: z.boolean().default(false),
     /** As in open.ts. */
     credit: z.int().min(16 * 1024).max(1024 * 1024).optional(),
   }),

@@ -81,6 +81,8 @@ export interface OpenerVisitor {
   readonly of: 'tunnel' | 'host';
   readonly id: number;
   readonly socket: Pick<ByteSocket, 'remoteAddress' | 'remotePort' | 'local'>;
+  /** The visitor came to another node, which has sent him here. */
+  readonly passedOn?: boolean;
 }
 
 /** Opens streams for payloads of OPEN: a session with an agent, the server itself, or another node. */

@@ -39,7 +39,7 @@ test('a frozen agent counts as disconnected, and reconnects when it resumes', as
 test('SIGTERM stops it gracefully: the server is notified, an open connection may finish, and no new one is accepted', async () => {
   const { server, agent, tunnel, visitor } = await serving();
   agent.kill('SIGTERM');
-  await server.log.line(/the agent is shutting down/);
+  await server.log.line(/the agent takes no new connections/);
   await visitUntilClosed(tunnel.port);
   expect(await roundTrip(visitor, 'still served')).toBe('still served');
   visitor.end();

@@ -45,7 +45,7 @@ describeWith('initdb', 'the server that an agent is connected to is killed', () 
       const killed = home();
       if (!killed) throw new Error('the agent is connected');
       const others = servers.filter((server) => server !== killed);
-      const visitors = others.map(({ tunnelHost }) => Visitors.start(tunnel.port, tunnelHost));
+      const visitors = others.map(({ tunnelHost }) => Visitors.start(tunnel.port, () => tunnelHost));
       await eventually(() => visitors.every(({ done }) => done.length > 5), Boolean);
       killed.child.kill('SIGKILL');
       const at = performance.now();

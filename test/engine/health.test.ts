@@ -51,6 +51,7 @@ async function connect({ bridge }: TestEngine, vkey = CLIENT.vkey, brought: Read
     onDeclared: () => answers++,
     onOverview: () => undefined,
     onServers: () => undefined,
+    onDrain: () => undefined,
     dataAfterMs: 0,
   });
   stops.push(() => link.close(0), () => files.close());

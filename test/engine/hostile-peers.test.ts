@@ -133,6 +133,7 @@ function overviews(rows: number) {
     onTraffic: () => undefined,
     onHealth: () => undefined,
     records: undefined,
+    onLeaving: () => undefined,
     onGone: () => undefined,
     *overview() {
       for (let i = 0; i < rows; i++) {

@@ -81,6 +81,6 @@ test('with a configuration file, no other option is required', () => {
     config: path.resolve('a.toml'),
     json: true,
   });
-  expect(readAgentOptions({ config: 'a.toml', server: 'h:1' }, { ADIT_VKEY: 'k' }).session).toMatchObject({ server: { host: 'h', port: 1 }, vkey: 'k' });
+  expect(readAgentOptions({ config: 'a.toml', server: 'h:1' }, { ADIT_VKEY: 'k' }).session).toMatchObject({ servers: [{ host: 'h', port: 1 }], vkey: 'k' });
   expect(() => readAgentOptions({}, { ADIT_VKEY: 'k' })).toThrow('--server: give the bridge of the server, such as tunnel.example.com:8024, or --config FILE');
 });

@@ -69,6 +69,7 @@ describe('a setting', () => {
       halfClosedSeconds: 300,
       dialTimeoutSeconds: 10,
       drainSeconds: 30,
+      leaveSeconds: 5,
     });
   });
 

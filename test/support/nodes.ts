@@ -17,7 +17,7 @@ export async function startNode(
   { key = NODE_KEY, ...options }: Parameters<typeof startEngine>[0] & { readonly key?: string } = {},
 ): Promise<TestNode> {
   const started = await startEngine({ node: { name, version: '0.0.1', key }, ...options });
-  started.engine.nodes?.open({ host: '127.0.0.1', port: started.bridge.tls.port });
+  started.engine.nodes?.open({ host: '127.0.0.1', port: started.bridge.tls.port, bridgePort: started.bridge.port });
   return { ...started, name };
 }
 

@@ -17,6 +17,7 @@ export function settingsOf(url: string, number: number): Readonly<Record<string,
     ADIT_NODE: `node${number}`,
     ADIT_NODE_ADDRESS: '127.0.0.1',
     ADIT_TUNNEL_HOST: `127.0.0.${number}`,
+    ADIT_LEAVE_SECONDS: '0',
     ADIT_LOG_LEVEL: 'info',
   };
 }
@@ -28,19 +29,24 @@ export async function invitationOf({ dataDir }: Pick<ServerProcess, 'dataDir'>):
   return child.output.trim();
 }
 
-/** Starts servers on one database, and waits until each can reach every other one. */
-export async function startServers(url: string, count: number): Promise<TogetherServer[]> {
+/** Starts servers on one database, and waits until each can reach every other one. @param more further settings */
+export async function startServers(url: string, count: number, more: Readonly<Record<string, string>> = {}): Promise<TogetherServer[]> {
   const servers: TogetherServer[] = [];
-  for (let number = 1; number <= count; number++) servers.push(await joinServers(url, number, servers[0]));
+  for (let number = 1; number <= count; number++) servers.push(await joinServers(url, number, servers[0], more));
   for (const { child, name } of servers) {
     for (const other of servers) if (other.name !== name) await child.says(new RegExp(`connected to another node node=${other.name}\\b`));
   }
   return servers;
 }
 
-/** Starts one more server. @param other one that is running; undefined = this is the first */
-export async function joinServers(url: string, number: number, other: TogetherServer | undefined): Promise<TogetherServer> {
-  const environment = { ...settingsOf(url, number), ...other && { ADIT_INVITATION: await invitationOf(other) } };
+/** Starts one more server. @param other one that is running; undefined = this is the first @param more further settings */
+export async function joinServers(
+  url: string,
+  number: number,
+  other: TogetherServer | undefined,
+  more: Readonly<Record<string, string>> = {},
+): Promise<TogetherServer> {
+  const environment = { ...settingsOf(url, number), ...more, ...other && { ADIT_INVITATION: await invitationOf(other) } };
   return { ...await startServer({ environment }), name: `node${number}`, tunnelHost: `127.0.0.${number}` };
 }
 

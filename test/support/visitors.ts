@@ -1,8 +1,5 @@
 import { closed, roundTrip, visit } from './target.ts';
 
-/** Between the beginnings of two visits, in ms. */
-const EACH_MS = 20;
-
 /** A visit: when it began and ended, by the monotonic clock, and why it failed; "" = it was served. */
 export interface Visited {
   readonly began: number;
@@ -16,16 +13,16 @@ export class Visitors {
   readonly #open = new Set<Promise<void>>();
   readonly #timer: NodeJS.Timeout;
 
-  private constructor(port: number, host: string) {
+  private constructor(port: number, host: () => string, eachMs: number) {
     this.#timer = setInterval(() => {
-      const one = this.#visit(port, host).finally(() => this.#open.delete(one));
+      const one = this.#visit(port, host()).finally(() => this.#open.delete(one));
       this.#open.add(one);
-    }, EACH_MS);
+    }, eachMs);
   }
 
-  /** They begin to come. */
-  static start(port: number, host: string): Visitors {
-    return new Visitors(port, host);
+  /** They begin to come. @param host where the next one comes to @param eachMs between the beginnings of two visits */
+  static start(port: number, host: () => string, eachMs = 20): Visitors {
+    return new Visitors(port, host, eachMs);
   }
 
   /** No more come; resolves to all visits when the last one has ended. */

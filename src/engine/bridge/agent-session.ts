@@ -22,6 +22,8 @@ export interface AgentSessionStart extends SessionStart {
   readonly overview: () => Iterable<OverviewRow>;
   /** The records of the entries that it declares; undefined = it doesn't run in configuration-file mode. */
   readonly records: AgentRecords | undefined;
+  /** The agent ends, or has moved to another server: it takes no new streams. */
+  readonly onLeaving: (session: AgentSession) => void;
   /** The session is over; called once, with whether that is the agent's fault, as for `MuxHandlers.onClose`. */
   readonly onGone: (session: AgentSession, atFault: boolean) => void;
 }
@@ -32,6 +34,7 @@ export class AgentSession extends BridgeSession {
   readonly info: AgentInfo;
   readonly #onTraffic: AgentSessionStart['onTraffic'];
   readonly #onHealth: AgentSessionStart['onHealth'];
+  readonly #onLeaving: AgentSessionStart['onLeaving'];
   readonly #onGone: AgentSessionStart['onGone'];
   readonly #records: AgentRecords | undefined;
   readonly #overview: AgentSessionStart['overview'];
@@ -56,6 +59,7 @@ export class AgentSession extends BridgeSession {
     this.info = start.info;
     this.#onTraffic = start.onTraffic;
     this.#onHealth = start.onHealth;
+    this.#onLeaving = start.onLeaving;
     this.#onGone = start.onGone;
     this.#records = start.records;
     this.#overview = start.overview;
@@ -92,8 +96,10 @@ export class AgentSession extends BridgeSession {
     if (data?.type === 'traffic') this.#onTraffic(data.tunnelId, data);
     else if (data?.type === 'health') this.#takeHealth(data);
     else if (data?.type === 'drain') {
-      if (!this.#leaving) this.log.info('the agent is shutting down: its open connections may end, new ones are refused');
+      if (this.#leaving) return;
+      this.log.info('the agent takes no new connections: it is shutting down, or has moved to another server');
       this.#leaving = true;
+      this.#onLeaving(this);
     } else if (data?.type === 'overview') this.#sendOverview();
     else if (this.#records && (data?.type === 'tunnel' || data?.type === 'host' || data?.type === 'withdraw')) {
       void this.#declare(this.#records, data);

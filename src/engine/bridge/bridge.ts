@@ -114,6 +114,8 @@ export class Bridge {
   /** undefined = it does not listen yet. */
   #open: { readonly secure: SocketServer; address: BridgeAddress } | undefined;
   #draining = false;
+  /** Agents and visitors are to go to other servers. */
+  #leaving = false;
   #garbage = 0;
   #refused = 0;
   #dataConnections = 0;
@@ -184,10 +186,16 @@ export class Bridge {
     return server;
   }
 
+  /** Sends agents and visitors to other servers, and refuses new ones; or accepts them again. Those that do not go are served. */
+  leave(on: boolean): void {
+    this.#leaving = on;
+    if (on) { for (const session of this.#allSessions()) session.drain(); }
+  }
+
   /** Notifies the agents; from now on only data connections are accepted. */
   drain(): void {
     this.#draining = true;
-    for (const session of this.#allSessions()) session.drain();
+    if (!this.#leaving) { for (const session of this.#allSessions()) session.drain(); }
   }
 
   /** Tells agents and visitors of all other servers that they can go to. */
@@ -336,8 +344,8 @@ export class Bridge {
       return;
     }
     const info = visitorInfoSchema.safeParse(offer.info);
-    if (this.#draining || !info.success) {
-      this.#refuse(offer, this.#draining ? 'shutdown' : 'bad-info');
+    if (this.#closing || !info.success) {
+      this.#refuse(offer, this.#closing ? 'shutdown' : 'bad-info');
       return;
     }
     const refusal = tunnel.refusal(info.data.type);
@@ -403,7 +411,7 @@ export class Bridge {
       return;
     }
     const info = agentInfoSchema.safeParse(offer.info);
-    const problem = this.#draining ? 'shutdown' : entry.blocked(now()) || (info.success ? '' : 'bad-info');
+    const problem = this.#closing ? 'shutdown' : entry.blocked(now()) || (info.success ? '' : 'bad-info');
     if (problem !== '' || !info.success) {
       this.#refuse(offer, problem || 'bad-info');
       return;
@@ -439,6 +447,7 @@ export class Bridge {
       onHealth: (message) => this.#options.onHealth(entry, message),
       overview: () => this.#options.overview(entry),
       records: info.data.configFile ? declarations?.open(entry.wanted.id, socket.remoteAddress) : undefined,
+      onLeaving: (leaving) => this.#letGo(entry, leaving),
       onGone: (gone, atFault) => this.#forget(entry, gone, atFault),
     });
     this.#sessions.set(id, session);
@@ -473,7 +482,19 @@ export class Bridge {
     this.#sessions.delete(session.id);
     if (atFault) entry.sessionBroken(this.#options.now());
     if (entry.session !== session) return;
-    entry.disconnected(this.#options.now());
+    entry.disconnected(this.#options.now(), session.leaving);
     this.#options.onSeen(entry);
+  }
+
+  /** An agent that was sent to another server is there, and leaves its open connections. */
+  #letGo(entry: ClientEntry, session: AgentSession): void {
+    if (!this.#leaving || entry.session !== session) return;
+    entry.letGo(this.#options.now());
+    this.#options.onSeen(entry);
+  }
+
+  /** Agents and visitors are refused. */
+  get #closing(): boolean {
+    return this.#draining || this.#leaving;
   }
 }

@@ -21,6 +21,6 @@ export class HomeOpener implements Opener {
 
 /** The request to a client's home to carry a visitor's connection. */
 export function visitorRequest(clientId: number, visitor: OpenerVisitor, dataFollows: boolean, credit: number | undefined): NodeRequest<'visitor'> {
-  const { of, id, socket: { remoteAddress: address, remotePort: port, local } } = visitor;
-  return { kind: 'visitor', clientId, of, id, address, port, local, dataFollows, credit };
+  const { of, id, socket: { remoteAddress: address, remotePort: port, local }, passedOn = false } = visitor;
+  return { kind: 'visitor', clientId, of, id, address, port, local, dataFollows, passedOn, credit };
 }

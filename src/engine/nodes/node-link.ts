@@ -9,21 +9,16 @@ import type { SocketBackend } from '../../wire/socket.ts';
 const CONNECT_MS = 2000;
 const HANDSHAKE_MS = 5000;
 
-/** Where a node is dialed: the TLS port of its bridge. */
+/** Where a node is dialed: by others on the TLS port of its bridge, by agents also on the one without TLS. */
 export interface NodeAddress {
   readonly host: string;
   readonly port: number;
+  readonly bridgePort: number;
 }
 
 /** A node among others. */
 export interface NodePeer extends NodeAddress {
   readonly name: string;
-}
-
-/** A node that agents can reach as well. */
-export interface NodePlace extends NodePeer {
-  /** The port of its bridge without TLS. */
-  readonly bridgePort: number;
 }
 
 /** How to dial a node. */

@@ -95,7 +95,8 @@ export class NodeRequests {
   }
 
   /** Admits, counts and limits the connection as if the visitor had come to this node. */
-  #takeVisitor(stream: Joinable, { clientId, of, id, address, port, local, dataFollows, credit }: NodeRequest<'visitor'>, payload: Buffer): void {
+  #takeVisitor(stream: Joinable, request: NodeRequest<'visitor'>, payload: Buffer): void {
+    const { clientId, of, id, address, port, local, dataFollows, passedOn, credit } = request;
     const { clients, hosts, admission } = this.#environment;
     const entry = clients.get(clientId);
     const tunnel = of === 'tunnel' ? this.#tunnels.get(id) : undefined;
@@ -110,6 +111,16 @@ export class NodeRequests {
       const [near, far] = socketPair(origin);
       stream.join(near);
       tunnel.onDirect(far);
+      return;
+    }
+    // The agent has just gone to another node, and the visitor's node does not know it yet.
+    const elsewhere = passedOn || entry.session ? undefined : this.#environment.nodes?.openerTo(clientId, record.wanted.localProxy);
+    if (elsewhere) {
+      const further = elsewhere.open(payload, dataFollows, credit, { of, id, socket: origin, passedOn: true });
+      const [near, far] = socketPair(origin);
+      stream.join(near, { credit });
+      if (further) further.join(far);
+      else far.destroy(true);
       return;
     }
     const admitted = admission.admit(entry, address, record.wanted.localProxy);

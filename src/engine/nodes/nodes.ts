@@ -1,3 +1,4 @@
+import type { Bridge } from '../bridge/bridge.ts';
 import type { NodeHandlers } from '../bridge/node-session.ts';
 import type { ClientEntry } from '../clients.ts';
 import type { Environment } from '../environment.ts';
@@ -7,25 +8,22 @@ import type { Stream } from '../../wire/mux.ts';
 import type { Opener } from '../../wire/stream.ts';
 import { decodeNodeRequest, type NodeInfo, type NodeMessage } from '../../wire/node-messages.ts';
 import type { OtherServer } from '../../wire/other-servers.ts';
-import { isDeepStrictEqual } from 'node:util';
 import { ask } from './ask.ts';
+import { Acquaintance } from './acquaintance.ts';
 import { AwaitedHomes } from './awaited-homes.ts';
-import { type ChangedRecord, ChangedRecords, inLists } from './changed-records.ts';
-import { Gathered } from './gathered.ts';
+import { type ChangedRecord, ChangedRecords } from './changed-records.ts';
 import { HealthNews } from './health-news.ts';
+import { HomeNews } from './home-news.ts';
 import { HomeOpener } from './home-opener.ts';
 import { type Home, Homes } from './homes.ts';
 import type { NodeOptions, OtherNodes } from '../other-nodes.ts';
 import { KnownCounters } from './known-counters.ts';
 import { totalsAnswer } from './node-answers.ts';
-import type { NodeLink, NodePlace } from './node-link.ts';
+import type { NodeAddress, NodeLink, NodePeer } from './node-link.ts';
 import { NodeLinks } from './node-links.ts';
 import type { NodeRequests } from './node-requests.ts';
-import { otherPlaces } from './other-places.ts';
-import { rank } from './rank.ts';
-
-/** How long news of homes are gathered before they are sent, in ms. */
-const HOMES_MS = 5;
+import { OtherPlaces } from './other-places.ts';
+import { chosenNode } from './rank.ts';
 
 /** What the nodes use of the rest of the engine. */
 export interface NodesParts {
@@ -35,8 +33,8 @@ export interface NodesParts {
   readonly onSeen: (entry: ClientEntry) => void;
   /** An agent's report on health, which another node has received. */
   readonly onHealth: (entry: ClientEntry, report: HealthMessage) => void;
-  /** Agents and visitor programs can go to these servers instead of this one. */
-  readonly onOthers: (servers: readonly OtherServer[]) => void;
+  /** Tells agents and visitor programs of the servers that they can go to, and sends them there. */
+  readonly bridge: Pick<Bridge, 'tellServers' | 'leave'>;
 }
 
 /**
@@ -50,16 +48,18 @@ export class Nodes implements OtherNodes, NodeHandlers {
   readonly #homes = new Homes();
   readonly #awaited: AwaitedHomes;
   readonly #counters: KnownCounters;
-  readonly #movedClients: Gathered<number>;
+  readonly #news: HomeNews;
   readonly #changed: ChangedRecords;
   readonly #health: HealthNews;
-  #others: readonly OtherServer[] = [];
+  readonly #places: OtherPlaces;
+  readonly #acquaintance = new Acquaintance();
 
   constructor(options: NodeOptions, parts: NodesParts) {
     this.#options = options;
     this.#parts = parts;
-    const { environment: { agentSockets: sockets, log } } = parts;
+    const { agentSockets: sockets, log } = parts.environment;
     this.#links = new NodeLinks({ ...options, sockets, log, onUp: (link) => this.#onUp(link), onDown: (node) => this.#onReachable(node) });
+    this.#places = new OtherPlaces(options.name, (others) => parts.bridge.tellServers(others));
     this.#counters = new KnownCounters({
       environment: parts.environment,
       amongOthers: options.amongOthers ?? false,
@@ -73,7 +73,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
       const link = this.linkTo(clientId);
       return link ? new HomeOpener(link, clientId).open(...given) : parts.requests.open(clientId, ...given);
     }, log);
-    this.#movedClients = new Gathered(HOMES_MS, (ids) => this.#sendHomes(this.#links.all(), ids));
+    this.#news = new HomeNews(options.name, this.#homes, (message) => this.#links.send(message));
     this.#changed = new ChangedRecords(parts.environment, (records) => this.#sendChanged(records));
     this.#health = new HealthNews(parts.requests, (clientId) => this.isHome(clientId));
   }
@@ -88,34 +88,40 @@ export class Nodes implements OtherNodes, NodeHandlers {
     return this.#options.key;
   }
 
-  /** @see NodeLinks.open */
-  open(...given: Parameters<NodeLinks['open']>): void {
-    this.#links.open(...given);
+  open(own: NodeAddress): void {
+    this.#links.open(own);
   }
 
   /** The nodes that there are now. Others are no longer dialed when they are lost. */
-  use(nodes: readonly NodePlace[]): void {
+  use(nodes: readonly NodePeer[]): void {
     this.#links.use(nodes);
-    const others = otherPlaces(this.name, nodes);
-    if (isDeepStrictEqual(others, this.#others)) return;
-    this.#others = others;
-    this.#parts.onOthers(others);
+    this.#places.use(nodes);
+  }
+
+  /** Resolves when all other nodes have told of their agents. @returns the names of those that have not within `ms` */
+  acquainted(ms: number): Promise<readonly string[]> {
+    return this.#acquaintance.with(this.#places.names, ms);
+  }
+
+  /** Other nodes take over the clients of this one, or no longer. Open connections go on. */
+  leave(on: boolean): void {
+    this.#parts.bridge.leave(on);
+    this.#places.leaves(this.name, on);
+    this.#links.send({ type: 'leaving', on });
   }
 
   /** Where agents and visitor programs find the other nodes. */
   get others(): readonly OtherServer[] {
-    return this.#others;
+    return this.#places.others;
   }
 
   close(): void {
     this.#awaited.close();
-    this.#movedClients.stop();
+    this.#news.stop();
     this.#changed.stop();
     this.#health.stop();
     this.#links.close();
   }
-
-  // Homes
 
   /** The session with the client's home; undefined = that is this node, or it can't be reached. */
   linkTo(clientId: number): NodeLink | undefined {
@@ -155,14 +161,10 @@ export class Nodes implements OtherNodes, NodeHandlers {
     return this.#counters.has(clientId);
   }
 
-  /** The node that is home of a client without an agent: the same for all nodes that reach each other, and a few clients move when one comes or goes. */
+  /** The node that is home of a client without an agent: the same for all nodes that reach each other. */
   #chosen(clientId: number): string {
-    let [chosen, highest] = [this.name, rank(this.name, clientId)];
-    for (const { peer: { name } } of this.#links.all()) {
-      const other = rank(name, clientId);
-      if (other > highest) [chosen, highest] = [name, other];
-    }
-    return chosen;
+    const reached = [this.name, ...Array.from(this.#links.all(), ({ peer }) => peer.name)];
+    return chosenNode(reached.filter((name) => !this.#places.isLeaving(name)), clientId) ?? this.name;
   }
 
   /** The client of a record; undefined = there is no such record. */
@@ -180,14 +182,14 @@ export class Nodes implements OtherNodes, NodeHandlers {
     if (!this.isHome(clientId)) this.#counters.lose(clientId);
     this.#counters.learn(clientId, this.#before(clientId));
     this.#homes.learn(clientId, { node: this.name, epoch: this.#homes.nextEpoch(clientId, this.#parts.environment.now()), connected: true, ended: false });
-    this.#movedClients.add(clientId);
+    this.#news.moved(clientId);
     this.#awaited.found(clientId);
   }
 
   agentDisconnected(clientId: number, ended: boolean): void {
     const home = this.#homes.get(clientId);
     if (home?.node !== this.name || !this.#homes.learn(clientId, { ...home, connected: false, ended })) return;
-    this.#movedClients.add(clientId);
+    this.#news.moved(clientId);
     this.#await(clientId);
   }
 
@@ -202,8 +204,9 @@ export class Nodes implements OtherNodes, NodeHandlers {
     this.#await(clientId);
     const entry = this.#parts.environment.clients.get(clientId);
     if (!entry) return;
-    // What is left here of a session that the agent has given up would never end by itself.
-    entry.session?.close('replaced', 'an agent with the same vkey connected to another server of the installation');
+    // What is left here of a session that the agent has given up would never end by itself, unless the agent was sent away.
+    if (this.#places.isLeaving(this.name)) entry.letGo(this.#parts.environment.now());
+    else entry.session?.close('replaced', 'an agent with the same vkey connected to another server of the installation');
     this.#changed.hear(() => this.#parts.onSeen(entry));
   }
 
@@ -211,11 +214,9 @@ export class Nodes implements OtherNodes, NodeHandlers {
   #await(clientId: number): void {
     const home = this.#homes.get(clientId);
     const nowhere = home && (home.connected ? home.node !== this.name && !this.#links.get(home.node) : !home.ended);
-    if (nowhere && this.#others.length > 0) this.#awaited.lost(clientId);
+    if (nowhere && this.others.length > 0) this.#awaited.lost(clientId);
     else this.#awaited.found(clientId);
   }
-
-  // News for other nodes
 
   /** This node has added to the log of changes. */
   committed(): void {
@@ -241,33 +242,30 @@ export class Nodes implements OtherNodes, NodeHandlers {
     if (own.length > 0) this.#links.send({ type: 'changed', records: own });
   }
 
-  #sendHomes(links: Iterable<NodeLink>, ids: readonly number[]): void {
-    const homes = ids.flatMap((id): Array<[number, number, boolean, boolean]> => {
-      const home = this.#homes.get(id);
-      return home?.node === this.name ? [[id, home.epoch, home.connected, home.ended]] : [];
-    });
-    for (const link of links) for (const part of inLists(homes)) link.send({ type: 'homes', homes: part });
-  }
-
   #onUp(link: NodeLink): void {
-    this.#sendHomes([link], Array.from(this.#homes.of(this.name), ([id]) => id));
+    if (this.#places.isLeaving(this.name)) link.send({ type: 'leaving', on: true });
+    for (const message of this.#news.all()) link.send(message);
     this.#health.up(link);
     this.#onReachable(link.peer.name);
   }
 
   /** The node can be reached from now on, or no longer. */
   #onReachable(node: string): void {
+    this.#acquaintance.reached(node, this.#links.get(node) !== undefined);
     this.#counters.loseOthers();
     if (!this.#links.get(node)) this.#health.down(node);
     for (const [clientId, { connected }] of this.#homes.of(node)) {
-      const entry = connected ? this.#parts.environment.clients.get(clientId) : undefined;
       if (connected) this.#await(clientId);
+      const entry = connected ? this.#parts.environment.clients.get(clientId) : undefined;
       if (entry) this.#changed.hear(() => this.#parts.onSeen(entry));
     }
   }
 
   onNode(info: NodeInfo): void {
+    this.#acquaintance.told(info.name, false);
+    this.#places.leaves(info.name, false);
     this.#links.add(info);
+    this.#places.add(info);
   }
 
   onStream(stream: Stream, payload: Buffer): void {
@@ -292,6 +290,12 @@ export class Nodes implements OtherNodes, NodeHandlers {
       }
       case 'allowed':
         clients.get(message.clientId)?.allow(message.address, now());
+        break;
+      case 'told':
+        this.#acquaintance.told(node, true);
+        break;
+      case 'leaving':
+        if (this.#places.leaves(node, message.on)) this.#counters.loseOthers();
         break;
       case 'committed':
         this.#options.onCommitted?.();

@@ -80,7 +80,7 @@ describe.each(rows)('a visitor at another node, to a tunnel of type $name', ({ m
     if (way !== 'direct') expect(stateOf(home, tunnel).inletBytes + stateOf(home, tunnel).exportBytes).toBeLessThan(inletBytes + exportBytes + 4000 + 10_000);
   });
 
-  test('loses the connection with the agent, and is served by the next one, at the same node or at the one that it comes to', async () => {
+  test('loses the connection with the agent, and is served when the agent has come to the other node', async () => {
     const [home, entry] = await startNodes(['home', 'entry'], way === 'relayed' ? { p2pPort: (await occupyPort()).port } : {});
     if (!home || !entry) throw new Error('there are two nodes');
     const relay = await Relay.start(home.bridge.port);
@@ -93,7 +93,8 @@ describe.each(rows)('a visitor at another node, to a tunnel of type $name', ({ m
     relay.close();
     await eventually(() => entry.engine.served.connections, (open) => open === 0);
     await visitor.over?.();
-    await startAgent(entry, agentOptions);
+    // It knows of the other node.
+    await eventually(() => entry.engine.clientState(CLIENT.id)?.connected, (connected) => connected === true);
     expect(await (await visit(tunnel, entry)).echo('here')).toBe('here');
     expect(stateOf(entry, tunnel).inletBytes).toBeGreaterThan(0);
   });

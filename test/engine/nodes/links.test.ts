@@ -10,10 +10,10 @@ import { meet, NODE_KEY, reached, startNode, startNodes, type TestNode } from '.
 import { RawPeer } from '../../support/raw-peer.ts';
 import { CLIENT, startAgent } from '../../support/tunnel.ts';
 
-const info = { name: 'somebody', version: '1', host: '127.0.0.1', port: 1 };
+const info = { name: 'somebody', version: '1', host: '127.0.0.1', port: 1, bridgePort: 1 };
 
 function dial({ bridge }: TestNode, key: string, name: string): Promise<NodeLink> {
-  const peer = { name, host: '127.0.0.1', port: bridge.tls.port };
+  const peer = { name, host: '127.0.0.1', port: bridge.tls.port, bridgePort: bridge.port };
   return NodeLink.open({ peer, sockets: netBackend, log: new LogRecorder().logger, key, info });
 }
 
@@ -97,8 +97,8 @@ test('streams that a node opens for what there is not, or in another form, are r
   const payloads = [
     Buffer.alloc(0),
     Buffer.from('\u0000\u0005nonsense'),
-    encodeNodeRequest({ kind: 'visitor', clientId: 1, of: 'tunnel', id: 99, address: '192.0.2.1', port: 1, dataFollows: false }),
-    encodeNodeRequest({ kind: 'visitor', clientId: 99, of: 'host', id: 99, address: '192.0.2.1', port: 1, dataFollows: false }),
+    encodeNodeRequest({ kind: 'visitor', clientId: 1, of: 'tunnel', id: 99, address: '192.0.2.1', port: 1, dataFollows: false, passedOn: false }),
+    encodeNodeRequest({ kind: 'visitor', clientId: 99, of: 'host', id: 99, address: '192.0.2.1', port: 1, dataFollows: false, passedOn: false }),
   ];
   for (const payload of payloads) {
     const stream = link.open(payload);

@@ -1,0 +1,109 @@
+import { expect, test } from '@jest/globals';
+import { MessageSocket } from '../../../src/wire/message-socket.ts';
+import { encodeNodeRequest } from '../../../src/wire/node-messages.ts';
+import { encodeOpen } from '../../../src/wire/open.ts';
+import { eventually } from '../../support/eventually.ts';
+import { openEverywhere, reached, startNodes, type TestNode } from '../../support/nodes.ts';
+import { RawPeer } from '../../support/raw-peer.ts';
+import { closed, roundTrip, startEcho, visit } from '../../support/target.ts';
+import { CLIENT, startAgent } from '../../support/tunnel.ts';
+import { startVisitor } from '../../support/visitor.ts';
+
+const connected = ({ engine }: TestNode): boolean => engine.clientState(CLIENT.id)?.connected === true;
+
+async function serving() {
+  const nodes = await startNodes(['one', 'two']);
+  const [one, two] = nodes;
+  if (!one || !two) throw new Error('there are two nodes');
+  const { log } = await startAgent(one, { random: () => 0 });
+  const [atOne, atTwo] = await openEverywhere(nodes, { targets: [(await startEcho()).address] });
+  if (!atOne || !atTwo) throw new Error('there are two listeners');
+  await eventually(() => two.engine.nodes?.linkTo(CLIENT.id), (link) => link !== undefined);
+  return { nodes, one, two, log, atOne, atTwo };
+}
+
+test('an agent goes to another node when its own is leaving; open connections go on until they end, and new ones are served at every node', async () => {
+  const { one, two, log, atOne, atTwo } = await serving();
+  const before = [await visit(atOne.port), await visit(atTwo.port)];
+  for (const socket of before) await roundTrip(socket, 'hello');
+  one.engine.nodes?.leave(true);
+  await eventually(() => [connected(one), connected(two)], ([atFirst, atSecond]) => atFirst === false && atSecond === true);
+  // Nothing in between is lost, and the log of the agent shows no disconnection.
+  expect(log.entries.filter(({ msg }) => /lost/.test(msg))).toEqual([]);
+  for (const socket of before) expect(await roundTrip(socket, 'still here')).toBe('still here');
+  for (const port of [atOne.port, atTwo.port]) expect(await roundTrip(await visit(port), 'new')).toBe('new');
+  expect(one.engine.nodes?.linkTo(CLIENT.id)?.peer.name).toBe('two');
+  const left = one.log.line(/agent disconnected/);
+  for (const socket of before) socket.end();
+  expect((await left)['reason']).toBe('the agent says: the agent has moved to another server');
+});
+
+test('the connections of a session that was left end when its client is disabled', async () => {
+  const { one, two, atOne } = await serving();
+  const socket = await visit(atOne.port);
+  await roundTrip(socket, 'hello');
+  one.engine.nodes?.leave(true);
+  await eventually(() => connected(two), Boolean);
+  const ended = closed(socket);
+  await one.engine.apply({ kind: 'client', client: { ...CLIENT, enabled: false } });
+  await ended;
+  expect(connected(one)).toBe(false);
+});
+
+test('an agent that does not know of others stays, and is served; new ones are refused until the node takes agents again', async () => {
+  const { one, two, log } = await serving();
+  await eventually(() => [connected(one), reached(one).length], ([here, links]) => here === true && links === 1);
+  one.engine.nodes?.leave(true);
+  await log.line(/is being drained/);
+  await eventually(() => connected(two), Boolean);
+  await expect(RawPeer.connect(one)).rejects.toMatchObject({ refusal: { code: 'shutdown' } });
+  one.engine.nodes?.leave(false);
+  const old = await RawPeer.connect(one);
+  await eventually(() => connected(one), Boolean);
+  one.engine.nodes?.leave(true);
+  expect(connected(one)).toBe(true);
+  old.control({ type: 'drain' });
+  await eventually(() => connected(one), (there) => !there);
+});
+
+test('a visitor program goes to another node as well, and its connections go on', async () => {
+  const { nodes, one, two } = await serving();
+  await openEverywhere(nodes, { mode: 'secret', password: 'secret word', targets: [(await startEcho()).address] });
+  const visitor = await startVisitor(one, { password: 'secret word', random: () => 0 });
+  const socket = await visit(visitor.port);
+  await roundTrip(socket, 'hello');
+  const moved = visitor.log.next(new RegExp(`connected to 127.0.0.1:${two.bridge.port} `));
+  one.engine.nodes?.leave(true);
+  await moved;
+  expect(await roundTrip(socket, 'still here')).toBe('still here');
+  expect(await roundTrip(await visit(visitor.port), 'new')).toBe('new');
+});
+
+test('a client without an agent has its home at the nodes that stay', async () => {
+  const { one, two } = await serving();
+  const ids = Array.from({ length: 40 }, (_, n) => n + 2);
+  expect(ids.some((id) => one.engine.nodes?.isHome(id))).toBe(true);
+  one.engine.nodes?.leave(true);
+  await eventually(
+    () => ids.map((id) => [one, two].map(({ engine }) => engine.nodes?.isHome(id))),
+    (homes) => homes.every(([a, b]) => a === false && b === true),
+  );
+  one.engine.nodes?.leave(false);
+  await eventually(() => ids.filter((id) => one.engine.nodes?.isHome(id)).length, (count) => count > 0);
+});
+
+test('a connection that comes to a node whose agent has just gone is passed on, once', async () => {
+  const { one, two, atOne } = await serving();
+  one.engine.nodes?.leave(true);
+  await eventually(() => [connected(one), connected(two)], ([atFirst, atSecond]) => atFirst === false && atSecond === true);
+  const link = [...two.engine.nodes?.links() ?? []][0];
+  const target = (await startEcho()).address;
+  const answer = (passedOn: boolean) =>
+    new Promise<string | undefined>((resolve) => {
+      const visitor = { clientId: CLIENT.id, of: 'tunnel', id: atOne.id, address: '192.0.2.1', port: 1, dataFollows: false, passedOn } as const;
+      const stream = link?.open(encodeNodeRequest({ kind: 'visitor', ...visitor }, encodeOpen({ kind: 'tcp', targets: [target] })));
+      stream?.join(new MessageSocket('hello', (message) => resolve(message?.toString())));
+    });
+  expect(await answer(false)).toBe('hello');
+  expect(await answer(true)).toBeUndefined();
+});
