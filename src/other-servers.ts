@@ -73,7 +73,7 @@ export async function joinServers({ services, engine, name, bridge, settings, lo
   await look();
   // Before that, the clients of the others seem to be away.
   const silent = await engine.nodes?.acquainted(ACQUAINTANCE_MS) ?? [];
-  if (silent.length > 0) log.warn({ nodes: silent }, 'other servers have not told of their agents yet; their clients seem to be away until then');
+  if (silent.length > 0) log.warn({ nodes: silent }, 'other servers have not reported their agents yet; their clients seem to be away until then');
   const figures = () => ({ ...engine.served, lagMs: store.follower.figures.lagMs });
   return reportNode({ node: store.node, figures, onReported: look, log, onReplaced });
 }

@@ -2,7 +2,7 @@ import { type Proven, type ProveOptions, proveHandshake } from '../wire/handshak
 import type { ByteSocket, SocketBackend, TlsTrust } from '../wire/socket.ts';
 
 /** Timeouts for connecting to a server, and for the handshake, in ms. */
-export interface Patience {
+export interface DialTimeouts {
   readonly connectMs: number;
   readonly handshakeMs: number;
 }
@@ -11,9 +11,9 @@ export interface Patience {
  * The usual timeouts: an agent soon dials again if the server was down. The handshake may take longer than the server delays an address that offered wrong keys,
  * and than it needs for many parallel handshakes.
  */
-export const PATIENT: Patience = { connectMs: 5_000, handshakeMs: 15_000 };
+export const DIAL_TIMEOUTS: DialTimeouts = { connectMs: 5_000, handshakeMs: 15_000 };
 /** While there are other servers to try: this one may be frozen, or its machine gone. */
-export const QUICK: Patience = { connectMs: 1_000, handshakeMs: 4_000 };
+export const SHORT_TIMEOUTS: DialTimeouts = { connectMs: 1_000, handshakeMs: 4_000 };
 
 /** The address of a server's bridge and how to connect to it. */
 export interface BridgeDialler {
@@ -22,7 +22,7 @@ export interface BridgeDialler {
   /** `server` is the bridge's TLS port. */
   readonly tls?: TlsTrust | undefined;
   /** Absent = the usual. */
-  readonly patience?: Patience;
+  readonly timeouts?: DialTimeouts;
 }
 
 /** A connection that the server accepted. Hand the socket over by attaching to it. */
@@ -36,7 +36,7 @@ export interface BridgeConnection extends Proven {
  * @throws {HandshakeError} if it refuses the connection
  */
 export async function dialBridge(
-  { sockets, server, tls, patience: { connectMs, handshakeMs } = PATIENT }: BridgeDialler,
+  { sockets, server, tls, timeouts: { connectMs, handshakeMs } = DIAL_TIMEOUTS }: BridgeDialler,
   proof: Omit<ProveOptions, 'timeoutMs'>,
 ): Promise<BridgeConnection> {
   const socket = await sockets.connect({ ...server, trust: tls, timeoutMs: connectMs });

@@ -5,7 +5,7 @@ import { formatHostPort, type HostPort } from '../rules/host-port.ts';
 import { HandshakeError, type Refusal } from '../wire/handshake-error.ts';
 import type { OtherServer } from '../wire/other-servers.ts';
 import { messageOf } from '../wire/system-error.ts';
-import type { Patience } from './dial-bridge.ts';
+import type { DialTimeouts } from './dial-bridge.ts';
 import { KnownServers } from './known-servers.ts';
 import { ReconnectDelay } from './reconnect.ts';
 import type { SessionEnd } from './server-session.ts';
@@ -61,7 +61,7 @@ interface Ended {
 /** How a session is opened. */
 export interface SessionAttempt {
   readonly server: HostPort;
-  readonly patience: Patience;
+  readonly timeouts: DialTimeouts;
   /** Data connections are dialed after this many ms. */
   readonly dataAfterMs: number;
   /** The server tells of the others of its installation. */
@@ -183,7 +183,7 @@ export class KeptConnection<S extends KeptSession> {
 
   /** Tries all servers, one after another. */
   async #open(): Promise<{ readonly session: S; readonly server: HostPort; readonly drained: Promise<undefined> } | Ended> {
-    const { servers, patience } = await this.#servers.inOrder();
+    const { servers, timeouts } = await this.#servers.inOrder();
     const problems: Ended[] = [];
     for (const server of servers) {
       if (this.#stopped.signal.aborted) break;
@@ -196,7 +196,7 @@ export class KeptConnection<S extends KeptSession> {
       try {
         const session = await this.#options.open({
           server,
-          patience,
+          timeouts,
           dataAfterMs: this.#dataAfterMs,
           onServers: (others) => this.#servers.tell(others),
           onDrain,

@@ -3,7 +3,7 @@ import net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatHostPort, type HostPort } from '../rules/host-port.ts';
 import type { OtherServer } from '../wire/other-servers.ts';
-import { type Patience, PATIENT, QUICK } from './dial-bridge.ts';
+import { type DialTimeouts, DIAL_TIMEOUTS, SHORT_TIMEOUTS } from './dial-bridge.ts';
 
 /** A name that is not resolved within this time, in ms, is left to the attempt to connect: the other servers must not wait for it. */
 const LOOKUP_MS = 2000;
@@ -11,14 +11,14 @@ const LOOKUP_MS = 2000;
 const MOST_ADDRESSES = 16;
 
 /**
- * The servers of an installation, as an agent or visitor knows them: those that it was started with, and those that a server has told it. Whichever it reaches has to prove
+ * The servers of an installation, as an agent or visitor knows them: those that it was started with, and those that a server has reported. Whichever it reaches has to prove
  * that it knows the key, so an address that somebody else has put in is useless to them.
  */
 export class KnownServers {
   readonly #given: readonly HostPort[];
   readonly #overTls: boolean;
   readonly #random: () => number;
-  #told: readonly HostPort[] = [];
+  #others: readonly HostPort[] = [];
   /** Those that could not be reached when they were last tried: others come first. */
   readonly #failed = new Set<string>();
   /** Attempts in a row of which each has failed at all servers. */
@@ -31,26 +31,26 @@ export class KnownServers {
     this.#random = random;
   }
 
-  /** A server has told of all others of its installation. */
-  tell(others: readonly OtherServer[]): void {
-    this.#told = others.map(({ host, port, tlsPort }) => ({ host, port: this.#overTls ? tlsPort : port }));
+  /** A server has reported all others of its installation. */
+  tell(reported: readonly OtherServer[]): void {
+    this.#others = reported.map(({ host, port, tlsPort }) => ({ host, port: this.#overTls ? tlsPort : port }));
   }
 
   /** There is another server than the last one. */
   get several(): boolean {
-    return this.#given.length + this.#told.length > 1;
+    return this.#given.length + this.#others.length > 1;
   }
 
   /**
    * The servers in the order in which they are tried: those that were given in their order, each with all addresses of its name; then the others in random order, so
    * that the agents of a server that has died spread over the rest; last those that failed before.
    */
-  async inOrder(): Promise<{ readonly servers: readonly HostPort[]; readonly patience: Patience }> {
-    const told = this.#told.map((server) => ({ server, at: this.#random() })).toSorted((one, other) => one.at - other.at).map(({ server }) => server);
-    const all = new Map((await Promise.all([...this.#given, ...told].map(addressesOf))).flat().map((server) => [formatHostPort(server), server]));
+  async inOrder(): Promise<{ readonly servers: readonly HostPort[]; readonly timeouts: DialTimeouts }> {
+    const others = this.#others.map((server) => ({ server, at: this.#random() })).toSorted((one, other) => one.at - other.at).map(({ server }) => server);
+    const all = new Map((await Promise.all([...this.#given, ...others].map(addressesOf))).flat().map((server) => [formatHostPort(server), server]));
     for (const key of this.#failed) if (!all.has(key)) this.#failed.delete(key);
     const ordered = [...all].toSorted(([one], [other]) => Number(this.#failed.has(one)) - Number(this.#failed.has(other)));
-    return { servers: ordered.map(([, server]) => server), patience: all.size > 1 && this.#rounds === 0 ? QUICK : PATIENT };
+    return { servers: ordered.map(([, server]) => server), timeouts: all.size > 1 && this.#rounds === 0 ? SHORT_TIMEOUTS : DIAL_TIMEOUTS };
   }
 
   /** It could not be reached, or its session was lost. */

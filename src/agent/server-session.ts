@@ -165,7 +165,7 @@ export class ServerSession {
     await this.close(LONGEST_MS, why);
   }
 
-  /** Nothing is open any more: whoever waits to close it goes on. */
+  /** Nothing is open any more: each `close` that waits goes on. */
   #idle(): void {
     for (const wake of this.#onIdle) wake();
     this.#onIdle.clear();

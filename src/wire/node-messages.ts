@@ -37,8 +37,8 @@ const home = z.tuple([z.int(), z.int().min(0), z.boolean(), z.boolean()]);
 /** Control messages between nodes. Unknown ones are ignored: a newer node may know more. */
 export const nodeMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('homes'), homes: z.array(home).max(NODE_LIST) }),
-  /** The homes of all agents that are connected to the node were told. */
-  z.object({ type: z.literal('told') }),
+  /** The homes of all agents that are connected to the node were sent. */
+  z.object({ type: z.literal('allHomes') }),
   /** The state of these records has changed, as far as this node knows it. */
   z.object({ type: z.literal('changed'), records: z.array(z.tuple([z.enum(['client', 'tunnel', 'host']), z.int()])).max(NODE_LIST) }),
   /** An agent's report on the health of targets. */

@@ -10,7 +10,7 @@ const otherServer = z.object({ host: z.string().regex(/^(?:[\w.-]{1,253}|[\da-f:
 /** @see otherServer */
 export type OtherServer = z.output<typeof otherServer>;
 
-/** All other servers of the installation that the session could be with: it replaces what was told before. */
+/** All other servers of the installation that the session could be with: it replaces what was sent before. */
 export const otherServersSchema = z.object({ type: z.literal('servers'), servers: z.array(otherServer).max(MAX_OTHER_SERVERS) });
 /** @see otherServersSchema */
 export type OtherServersMessage = z.output<typeof otherServersSchema>;

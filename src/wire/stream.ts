@@ -81,7 +81,7 @@ export interface OpenerVisitor {
   readonly of: 'tunnel' | 'host';
   readonly id: number;
   readonly socket: Pick<ByteSocket, 'remoteAddress' | 'remotePort' | 'local'>;
-  /** The visitor came to another node, which has sent him here. */
+  /** The visitor came to another node, which has passed the connection on. */
   readonly passedOn?: boolean;
 }
 

@@ -1,6 +1,6 @@
 import dns from 'node:dns/promises';
 import { expect, test } from '@jest/globals';
-import { PATIENT, QUICK } from '../../src/agent/dial-bridge.ts';
+import { DIAL_TIMEOUTS, SHORT_TIMEOUTS } from '../../src/agent/dial-bridge.ts';
 import { KnownServers } from '../../src/agent/known-servers.ts';
 import { formatServerList, parseServerList } from '../../src/rules/server-list.ts';
 
@@ -8,7 +8,7 @@ const known = (given: string, overTls = false, random = () => 0) => new KnownSer
 const order = async (servers: KnownServers) => formatServerList((await servers.inOrder()).servers);
 const others = [{ host: '192.0.2.3', port: 3, tlsPort: 33 }, { host: '2001:db8::4', port: 4, tlsPort: 44 }];
 
-test('those that were given come first and in their order, then those that a server has told, in random order', async () => {
+test('those that were given come first and in their order, then those that a server has reported, in random order', async () => {
   const servers = known('192.0.2.1:1,192.0.2.2:2');
   expect(await order(servers)).toBe('192.0.2.1:1,192.0.2.2:2');
   servers.tell(others);
@@ -41,14 +41,14 @@ test('one that failed comes last, until it was reached or all have failed', asyn
 });
 
 test('it waits longer for each when all have failed, and for one that is alone', async () => {
-  const patience = async (servers: KnownServers) => (await servers.inOrder()).patience;
+  const timeouts = async (servers: KnownServers) => (await servers.inOrder()).timeouts;
   const servers = known('192.0.2.1:1,192.0.2.2:2');
-  expect(await patience(servers)).toBe(QUICK);
+  expect(await timeouts(servers)).toBe(SHORT_TIMEOUTS);
   servers.allFailed();
-  expect(await patience(servers)).toBe(PATIENT);
+  expect(await timeouts(servers)).toBe(DIAL_TIMEOUTS);
   servers.reached({ host: '192.0.2.1', port: 1 });
-  expect(await patience(servers)).toBe(QUICK);
-  expect(await patience(known('192.0.2.1:1'))).toBe(PATIENT);
+  expect(await timeouts(servers)).toBe(SHORT_TIMEOUTS);
+  expect(await timeouts(known('192.0.2.1:1'))).toBe(DIAL_TIMEOUTS);
 });
 
 test('a name stands for all of its addresses; one that leads nowhere stays as it is', async () => {

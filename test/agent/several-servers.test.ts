@@ -45,7 +45,7 @@ test('a refusal that all servers would give is not asked for again', async () =>
   expect(second.engine.counts.sessions).toBe(0);
 });
 
-test('whoever an agent was sent to has to prove that it knows the key', async () => {
+test('a server that an agent was sent to has to prove that it knows the key', async () => {
   const impostor = await startEngine({ stored: { clients: [] } });
   const [one] = await startNodes(['one']);
   if (!one) throw new Error('there is a node');

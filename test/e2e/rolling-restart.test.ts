@@ -41,7 +41,7 @@ class Balancer {
     return this.#ready.size;
   }
 
-  /** The next server in turn. */
+  /** The next server, in round-robin order. */
   next(): TogetherServer {
     const server = [...this.#ready][this.#turn++ % this.#ready.size];
     if (!server) throw new Error('no server is ready');

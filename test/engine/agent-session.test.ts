@@ -20,6 +20,7 @@ test.each([[true, true], [false, false]])('an agent that respects credit (%s) is
     onHealth: () => undefined,
     overview: () => [],
     records: undefined,
+    onLeaving: () => undefined,
     onGone: () => undefined,
   });
   const stream = session.open(Buffer.from('x'), false, 100);

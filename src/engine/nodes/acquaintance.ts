@@ -1,12 +1,12 @@
-/** Which nodes this one can reach, and which of them have told it of all agents that are connected to them. Until then, their clients seem to be away. */
+/** Which nodes this one can reach, and which of them have reported to it all agents that are connected to them. Until then, their clients seem to be away. */
 export class Acquaintance {
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   readonly #reached = new Set<string>();
   readonly #waiting = new Set<() => void>();
 
-  /** A node has told of all; false = it has connected, and will do so. */
-  told(node: string, all: boolean): void {
-    this.#note(this.#told, node, all);
+  /** A node has reported all; false = it has connected, and will do so. */
+  reported(node: string, all: boolean): void {
+    this.#note(this.#reported, node, all);
   }
 
   /** A node can be reached, or no longer. */
@@ -14,9 +14,9 @@ export class Acquaintance {
     this.#note(this.#reached, node, up);
   }
 
-  /** Resolves when all of these nodes can be reached and have told of all. @returns those of which that is not so within `ms` */
+  /** Resolves when all of these nodes can be reached and have reported all. @returns those of which that is not so within `ms` */
   async with(nodes: readonly string[], ms: number): Promise<readonly string[]> {
-    const missing = (): string[] => nodes.filter((node) => !this.#told.has(node) || !this.#reached.has(node));
+    const missing = (): string[] => nodes.filter((node) => !this.#reported.has(node) || !this.#reached.has(node));
     if (missing().length > 0) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, ms);

@@ -29,7 +29,7 @@ export class HomeNews {
   /** All of them, for a node that was just reached. */
   *all(): Generator<NodeMessage> {
     yield* this.#messages(Array.from(this.#homes.of(this.#own), ([id]) => id));
-    yield { type: 'told' };
+    yield { type: 'allHomes' };
   }
 
   stop(): void {

@@ -98,7 +98,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
     this.#places.use(nodes);
   }
 
-  /** Resolves when all other nodes have told of their agents. @returns the names of those that have not within `ms` */
+  /** Resolves when all other nodes have reported their agents. @returns the names of those that have not within `ms` */
   acquainted(ms: number): Promise<readonly string[]> {
     return this.#acquaintance.with(this.#places.names, ms);
   }
@@ -139,7 +139,6 @@ export class Nodes implements OtherNodes, NodeHandlers {
     return localProxy || this.#parts.environment.clients.get(clientId)?.session ? undefined : this.#awaited.opener(clientId);
   }
 
-  /** Whether this node is the client's home: only then it knows its counters. */
   isHome(clientId: number): boolean {
     return this.#homeOf(clientId) === this.name;
   }
@@ -193,7 +192,6 @@ export class Nodes implements OtherNodes, NodeHandlers {
     this.#await(clientId);
   }
 
-  /** The client was deleted. */
   forget(clientId: number): void {
     this.#homes.forget(clientId);
   }
@@ -223,12 +221,10 @@ export class Nodes implements OtherNodes, NodeHandlers {
     this.#links.send({ type: 'committed' });
   }
 
-  /** A visitor's address was allowed by the password of a client. */
   allowed(clientId: number, address: string): void {
     this.#links.send({ type: 'allowed', clientId, address });
   }
 
-  /** A client's agent, which is connected here, reports on the health of its targets. */
   health(clientId: number, report: HealthMessage): void {
     this.#health.add(clientId, report);
   }
@@ -262,7 +258,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
   }
 
   onNode(info: NodeInfo): void {
-    this.#acquaintance.told(info.name, false);
+    this.#acquaintance.reported(info.name, false);
     this.#places.leaves(info.name, false);
     this.#links.add(info);
     this.#places.add(info);
@@ -291,8 +287,8 @@ export class Nodes implements OtherNodes, NodeHandlers {
       case 'allowed':
         clients.get(message.clientId)?.allow(message.address, now());
         break;
-      case 'told':
-        this.#acquaintance.told(node, true);
+      case 'allHomes':
+        this.#acquaintance.reported(node, true);
         break;
       case 'leaving':
         if (this.#places.leaves(node, message.on)) this.#counters.loseOthers();

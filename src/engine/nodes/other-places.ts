@@ -54,10 +54,10 @@ export class OtherPlaces {
   #compare(): void {
     const others = this.#places.filter(({ name }) => name !== this.#own && !this.#leaving.has(name)).toSorted((one, other) => one.name < other.name ? -1 : 1);
     const after = others.filter(({ name }) => name > this.#own);
-    const told = [...after, ...others.slice(0, others.length - after.length)].slice(0, MAX_OTHER_SERVERS)
+    const reported = [...after, ...others.slice(0, others.length - after.length)].slice(0, MAX_OTHER_SERVERS)
       .map(({ host, bridgePort, port }) => ({ host, port: bridgePort, tlsPort: port }));
-    if (isDeepStrictEqual(told, this.#others)) return;
-    this.#others = told;
-    this.#onChanged(told);
+    if (isDeepStrictEqual(reported, this.#others)) return;
+    this.#others = reported;
+    this.#onChanged(reported);
   }
 }

@@ -16,7 +16,7 @@ test('a message of another node that this version does not know is logged and ot
     socket,
     log: log.logger,
     mux: { heartbeatMs: 60_000 },
-    info: { name: 'other', version: '2', host: '127.0.0.1', port: 1 },
+    info: { name: 'other', version: '2', host: '127.0.0.1', port: 1, bridgePort: 1 },
     handlers: { onNode: () => undefined, onStream: () => undefined, onMessage: (node, message) => received.push([node, message]) },
     onGone: () => undefined,
   });
