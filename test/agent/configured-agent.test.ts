@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import { ConfiguredAgent } from '../../src/agent/configured-agent.ts';
+import { configuredSnapshot } from '../../src/agent/status/snapshot.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { eventually } from '../support/eventually.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
@@ -24,12 +25,17 @@ test("the server hears of the health of a declared tunnel's targets, by the id o
   const tunnel = (name: string): string =>
     `[tunnels.${name}]\ntype = "tcp"\ntargets = ["127.0.0.1:1"]\nhealth = { interval = 1, timeout = 1, max_failed = 1 }\n`;
   writeFileSync(file, head + tunnel('web'));
+  const log = new LogRecorder();
   const given = { servers: undefined, tls: undefined, vkey: undefined, allowFiles: [] };
-  const agent = new ConfiguredAgent({ file, given, log: new LogRecorder().logger, version: '0.0.1', sockets: netBackend });
+  const agent = new ConfiguredAgent({ file, given, log: log.logger, version: '0.0.1', sockets: netBackend });
   expect(await agent.start()).toEqual([]);
   await eventually(() => server.engine.tunnelState(id)?.health?.targets, (targets) => targets?.[0]?.healthy === false);
-  writeFileSync(file, head + tunnel('web') + tunnel('later'));
-  await eventually(() => names, (all) => all.includes('later'));
-  expect(names).toEqual(['web', 'later']);
+  writeFileSync(file, `${head + tunnel('web') + tunnel('later')}[hosts.site]\nhost = "a.example"\ntargets = ["80"]\n`);
+  await log.line(/a\.example/);
+  expect(names.toSorted()).toEqual(['later', 'site', 'web']);
+  // Another tunnel of the client, which the server can't serve.
+  await openTunnel(server, { mode: 'secret' });
+  const { entries } = await configuredSnapshot({ pid: 1, version: '', config: file }, agent);
+  expect(entries?.filter(({ type }) => type === 'secret')).toMatchObject([{ error: expect.stringContaining('it has no password') }]);
   await agent.stop();
 });

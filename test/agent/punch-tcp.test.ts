@@ -54,17 +54,20 @@ test('an attempt ends when the visitor is stopped', async () => {
 });
 
 test.each([
-  ['that knows the password', 'a password', /^open$/],
-  ['that does not', 'another password', /NoPathError: no TCP connection of the peer arrives/],
-])('a peer %s is found or not, at an address that is not this machine alone', async (_, password, expected) => {
+  ['that knows the password', 'a password', 0, /^open$/],
+  ['that ends the first connection', 'a password', 1, /^open$/],
+  ['that does not know the password', 'another password', 0, /NoPathError: no TCP connection of the peer arrives/],
+])('a peer %s is found or not, at an address that is not this machine alone', async (_, password, ended, expected) => {
   const stun = net.createServer((socket) => {
     socket.once('data', (request) => socket.write(stunResponse(request, { host: '192.0.2.1', port: 1 }) ?? Buffer.alloc(0)));
   }).listen(0, '127.0.0.1');
   const nonces = { visitor: '11'.repeat(32), agent: '22'.repeat(32) };
+  let left = ended;
   const theirs = new PathKey('agent', password, nonces);
   const peer = net.createServer((socket) => {
     socket.on('error', () => undefined);
-    socket.write(theirs.probe(Probe.ASK));
+    if (left-- > 0) socket.end();
+    else socket.write(theirs.probe(Probe.ASK));
   }).listen(0);
   await Promise.all([once(stun, 'listening'), once(peer, 'listening')]);
   const [stunPort, peerPort] = [stun, peer].map((server) => z.object({ port: z.number() }).parse(server.address()).port);

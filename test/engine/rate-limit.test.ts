@@ -104,6 +104,21 @@ test('a lifted limit has no timer left', () => {
   }
 });
 
+test('a limit that was idle for long allows no more than the burst at once', () => {
+  jest.useFakeTimers();
+  try {
+    const limit = limitOf(1_000_000);
+    jest.advanceTimersByTime(60_000);
+    const party = new Greedy(limit);
+    jest.advanceTimersByTime(10);
+    // 150 ms, and the last slice.
+    expect(party.passed).toBeGreaterThanOrEqual(150_000);
+    expect(party.passed).toBeLessThan(150_000 + 3 * 65_536);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
 test('a rate that is much lower than a slice holds, too', () => {
   jest.useFakeTimers();
   try {

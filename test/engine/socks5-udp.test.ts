@@ -99,11 +99,12 @@ test('the association uses an allowed port, and the visitor is refused if none i
   const probe = await udpPeer();
   const { port: allowed } = probe;
   await probe.close();
-  const { port } = await startProxy({ allowPorts: [{ from: allowed, to: allowed }] });
+  const { server, port, id } = await startProxy({ allowPorts: [{ from: allowed, to: allowed }] });
   expect(port).toBe(allowed);
   const association = await associate(port);
   expect(association.port).toBe(allowed);
   await expect(associate(port)).rejects.toThrow(/Failure/);
+  expect(server.engine.tunnelState(id)?.refusals).toEqual({ capacity: 1 });
 });
 
 test('loss of the agent, disabling the client and the connection limit end an association or prevent it', async () => {

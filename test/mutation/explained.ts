@@ -141,6 +141,38 @@ const explanations: readonly Explanation[] = [
       "error instanceof Error && error.message.includes('JSON cannot hold BLOB') → error instanceof Error || error.message.includes('JSON cannot hold BLOB')",
     why: 'Another error does not end the first reading, but the second one, which reads values: the same error is thrown.',
   },
+  {
+    file: 'src/store/transaction.ts',
+    line: 'if (job !== first) await setImmediate(); // spreads the answers of many writes over several iterations',
+    change: 'if (job !== first) await setImmediate(); → if (true) await setImmediate();',
+    why: 'The answers of writes that shared a transaction are given in one iteration of the event loop instead of several, which only delays others.',
+  },
+  {
+    file: 'src/stream-handlers/files/file-server.ts',
+    line: 'if (response.headersSent) response.destroy();',
+    change:
+      "if (response.headersSent) response.destroy(); else page(response, 500, 'The agent could not read th… → if (true) response.destroy(); else page(response, 500, 'The agent could not read this.');",
+    why: 'Nothing that is known fails here after the head of a response was sent: then the visitor would wait for its rest.',
+  },
+  {
+    file: 'src/store/hot/client-page.ts',
+    line: "clientId !== undefined || (order !== 'LAST_ONLINE_AT' && (ownerId === undefined || order === 'ID' || (ownerId !== null && ownOrders.has(order)))),",
+    change: "order === 'ID' → order !== 'ID'",
+    why: 'A list is searched by an index or sorted, as the cost is estimated: the same rows, at another speed.',
+  },
+  {
+    file: 'src/http/graphql.ts',
+    line: 'if (!isAsyncIterable(result) && result.data === undefined && result.errors !== undefined) {',
+    change:
+      '!isAsyncIterable(result) && result.data === undefined && result.errors !== undefined → !isAsyncIterable(result) && result.data === undefined || result.errors !== undefined',
+    why: 'The errors of fields have a path, and are reported as they are in both cases; they are only masked twice, which changes nothing.',
+  },
+  {
+    file: 'src/wire/socket-trials.ts',
+    line: 'assert(plain && ended && writing);',
+    change: 'plain && ended → plain || ended',
+    why: "Three pairs are asked for and come: the assertion, which is there for the types, can't fail.",
+  },
 ];
 
 /** Why a mutant survives. @param root of the repository */

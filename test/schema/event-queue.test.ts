@@ -31,7 +31,7 @@ test('ends for both sides when either ends it', async () => {
   queue.close();
   expect(await waiting).toEqual({ value: undefined, done: true });
   queue.push(1);
-  await queue.return();
+  expect(await queue.return()).toEqual({ value: undefined, done: true });
   expect(await queue.next()).toEqual({ value: undefined, done: true });
   expect(closed).toBe(1);
 });

@@ -66,6 +66,9 @@ describe('stored secrets', () => {
     chmodSync(path.join(directory, 'open/secrets.json'), 0o644);
     readSettings(start('open'));
     expect(mode('open/secrets.json')).toBe('600');
+    chmodSync(path.join(directory, 'open/secrets.json'), 0o400);
+    readSettings(start('open'));
+    expect(mode('open/secrets.json')).toBe('400');
   });
 
   test.each([['{"authKey": "topsecret', 'is not JSON'], ['{"other": "topsecret"}', 'holds something else than generated secrets']])(

@@ -184,6 +184,12 @@ test('what the operator does not allow is refused with the reason, and so is a d
   }
 });
 
+test('a URL without a path leads nowhere', async () => {
+  const { port } = await serving();
+  expect(await ask(port, 'http://x/hello.txt')).toMatchObject({ status: 200 });
+  expect(await ask(port, 'http://x')).toMatchObject({ status: 404 });
+});
+
 test('files are read, never written', async () => {
   const { port, site } = await serving();
   for (const method of ['PUT', 'POST', 'DELETE', 'PATCH', 'PROPFIND']) {
@@ -218,13 +224,17 @@ test('a visitor that ends right after its request still gets all of a large file
   expect(answer.subarray(answer.indexOf('\r\n\r\n') + 4).equals(large)).toBe(true);
 });
 
-test('a server of files that ends closes its idle connections', async () => {
+test.each([
+  ['a directory that is not allowed', '/', 403],
+  // As an attacker who controls the server might name one.
+  ['a path that no system has', '/\0', 500],
+])('%s is answered, and a server of files that ends closes its idle connections', async (_, site, status) => {
   const files = new FileServer([], new LogRecorder().logger);
   const [near, far] = socketPair({ remoteAddress: '', remotePort: 0 });
   const over = new Promise<void>((resolve) => {
     near.attach({
       onData: (answer) => {
-        expect(String(answer)).toMatch(/^HTTP\/1\.1 403 /);
+        expect(String(answer)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
         setImmediate(() => files.close());
       },
       onEnd: () => near.end(),
@@ -232,7 +242,7 @@ test('a server of files that ends closes its idle connections', async () => {
       onClose: () => resolve(),
     });
   });
-  files.serve(far, { path: '/', stripPrefix: '' });
+  files.serve(far, { path: site, stripPrefix: '' });
   near.write(Buffer.from('HEAD / HTTP/1.1\r\nHost: x\r\n\r\n'));
   await over;
 });

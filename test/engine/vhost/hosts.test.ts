@@ -25,3 +25,8 @@ test.each([
   hosts.set({ ...host, ...change });
   expect(resets).toBe(cut ? 1 : 0);
 });
+
+test('a report on the health of a host that is gone is ignored', () => {
+  const hosts = new Hosts(new Ticker(), new Visitors(), new Certificates(pino({ level: 'silent' })), 5000);
+  expect(() => hosts.onHealth({ type: 'health', of: 'host', id: 1, targets: [] }, 0)).not.toThrow();
+});

@@ -102,6 +102,16 @@ test('a request that is cut off by the flow limit before its response gets an er
   await remove();
 });
 
+test('a visitor with the name and the password of the client is served', async () => {
+  await rig.client({ basicUser: 'name', basicPassword: 'word' });
+  const remove = await rig.host({ id: HOST_ID, targets: [good] });
+  const shown = (text: string): string => `${get}\r\nAuthorization: Basic ${Buffer.from(text).toString('base64')}\r\nConnection: close\r\n\r\n`;
+  expect(await exchange(rig.httpPort, shown('name:word'))).toMatch(/^HTTP\/1.1 200 [^]*hello$/);
+  expect(await exchange(rig.httpPort, shown('name:other'))).toMatch(/^HTTP\/1.1 401 /);
+  await rig.client({});
+  await remove();
+});
+
 describe('each refusal is a page that says who can fix it, or JSON, with an id that is in the log', () => {
   test.each(cases)('$name: $status', async ({ status, title, cause, host, client = {}, request = get, before, noJson }) => {
     await rig.client({});
