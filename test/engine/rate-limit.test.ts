@@ -119,6 +119,23 @@ test('a limit that was idle for long allows no more than the burst at once', () 
   }
 });
 
+test('a process that was paused for a second passes on what that second allowed', () => {
+  jest.useFakeTimers();
+  let now = 0;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
+  try {
+    const party = new Greedy(limitOf(1_000_000));
+    jest.advanceTimersByTime(1);
+    const before = party.passed;
+    now = 1000;
+    jest.advanceTimersByTime(500);
+    expect(party.passed - before).toBeGreaterThan(900_000);
+  } finally {
+    clock.mockRestore();
+    jest.useRealTimers();
+  }
+});
+
 test('a rate that is much lower than a slice holds, too', () => {
   jest.useFakeTimers();
   try {

@@ -142,3 +142,7 @@ test.each([
 ])('an operation with %s is refused when it is compiled', (_, source, message) => {
   expect(() => compileOperation(schema, document(source))).toThrow(message);
 });
+
+test('fragments without a name do not compile', () => {
+  expect(() => compileOperation(schema, document('{ server { ... on Server { version } } }'))).toThrow('a fragment is for another type than Server');
+});

@@ -173,6 +173,18 @@ const explanations: readonly Explanation[] = [
     change: 'plain && ended → plain || ended',
     why: "Three pairs are asked for and come: the assertion, which is there for the types, can't fail.",
   },
+  {
+    file: 'src/engine/limits/client-usage.ts',
+    line: 'return this.#maxConnections > 0 && this.connections > this.#maxConnections ? [...this.open].slice(this.#maxConnections) : [];',
+    change: 'this.connections > this.#maxConnections → this.connections >= this.#maxConnections',
+    why: 'At the limit there are none beyond it: the list is empty in both cases.',
+  },
+  {
+    file: 'src/stream-handlers/files/file-server.ts',
+    line: "page(response, error ? 500 : 404, error ? 'The agent could not read this.' : 'There is nothing here.');",
+    change: "page(response, error ? 500 : 404, error ? 'The agent could not read this.' : 'There is nothing here… → ;",
+    why: 'Only when the directory disappears between two looks at it, which no test can arrange: then the visitor would get no answer.',
+  },
 ];
 
 /** Why a mutant survives. @param root of the repository */

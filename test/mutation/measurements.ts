@@ -58,6 +58,12 @@ export class Measurements {
     return this.#known.has(suite);
   }
 
+  /** Suites that were measured, the cheapest first, then the others in their order: each is measured only when its turn comes. */
+  knownFirst(suites: readonly string[]): string[] {
+    const cost = (suite: string): number => this.#known.get(suite)?.cpuMs ?? Number.MAX_VALUE;
+    return suites.toSorted((a, b) => cost(a) - cost(b));
+  }
+
   /** A suite has failed without a mutant. */
   distrust(suite: string): void {
     const measured = this.#known.get(suite);

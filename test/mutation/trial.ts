@@ -12,7 +12,7 @@ export interface Trial {
   readonly failure?: string | undefined;
 }
 
-/** The closest suites that a mutant is tried with, and how many of them at once: the cheapest of these first. */
+/** The closest suites that a mutant is tried with, in groups of so many: in each those that were measured before come first. */
 const MOST_SUITES = 24;
 const AT_ONCE = 6;
 /** Of suites that start the program. */
@@ -49,7 +49,9 @@ export async function tryOut(number: number, { file }: Mutant, { graph, measurem
   const groups = Array.from({ length: Math.ceil(near.length / AT_ONCE) }, (_, index) => near.slice(index * AT_ONCE, (index + 1) * AT_ONCE));
   for (const some of [...groups, own.slice(MOST_SUITES).filter((suite) => measurements.has(suite))]) {
     if (left <= 0) break;
-    for (const suite of await cheapestOf(some, (measured) => measurements.reaches(measured, number))) {
+    for (const suite of measurements.knownFirst(some)) {
+      const measured = await measurements.of(suite, suites);
+      if (!measured.passes || !measurements.reaches(measured, number)) continue;
       covered = true;
       const trial = await run(suite);
       if (trial) return trial;
@@ -60,7 +62,7 @@ export async function tryOut(number: number, { file }: Mutant, { graph, measurem
   left = mostMs / 2;
   const last = covered ? [] : importing.filter((suite) => graph.startsProgram(suite)).slice(0, MOST_PROGRAM_SUITES);
   const loading = own.filter((suite, index) => index < AT_ONCE || measurements.has(suite));
-  for (const suite of [...await cheapestOf(loading, () => true), ...last]) {
+  for (const suite of [...measurements.knownFirst(loading), ...last]) {
     const trial = await run(suite);
     if (trial) {
       suites.end(); // what was loaded with the mutant
@@ -69,13 +71,6 @@ export async function tryOut(number: number, { file }: Mutant, { graph, measurem
   }
   suites.end();
   return { fate: 'survived' };
-
-  /** Those that pass without a mutant, the cheapest first. */
-  async function cheapestOf(some: readonly string[], wanted: (measured: Awaited<ReturnType<Measurements['of']>>) => boolean): Promise<string[]> {
-    const measured = [];
-    for (const suite of some) measured.push({ suite, ...await measurements.of(suite, suites) });
-    return measured.filter((each) => each.passes && wanted(each)).toSorted((a, b) => a.cpuMs - b.cpuMs).map(({ suite }) => suite);
-  }
 
   async function run(suite: string): Promise<Trial | undefined> {
     const { passes, ms, cpuMs } = await measurements.of(suite, suites);

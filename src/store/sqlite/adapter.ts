@@ -1,5 +1,5 @@
 import { DriverAdapterError } from '@prisma/driver-adapter-utils';
-import type { IsolationLevel, SqlDriverAdapter, SqlDriverAdapterFactory, SqlQuery, SqlResultSet, Transaction } from '@prisma/driver-adapter-utils';
+import type { SqlDriverAdapter, SqlDriverAdapterFactory, SqlQuery, SqlResultSet, Transaction } from '@prisma/driver-adapter-utils';
 import type { Savepoints } from '../transaction.ts';
 import { argumentsOf } from './arguments.ts';
 import type { RowSet } from './connection.ts';
@@ -62,10 +62,8 @@ class SqliteAdapter implements SqlDriverAdapter {
     return asPrisma(this.#link.ask('script', script));
   }
 
-  async startTransaction(isolationLevel?: IsolationLevel): Promise<Transaction> {
-    if (isolationLevel !== undefined && isolationLevel !== 'SERIALIZABLE') {
-      throw new DriverAdapterError({ kind: 'InvalidIsolationLevel', level: isolationLevel });
-    }
+  /** SQLite's transactions are always serializable. */
+  async startTransaction(): Promise<Transaction> {
     this.lastTransaction = new SqliteTransaction(this.#link, ++this.#lastNumber);
     return this.lastTransaction;
   }

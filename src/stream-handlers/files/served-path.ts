@@ -18,7 +18,6 @@ export interface Site {
 /** The part of a URL's path below the prefix, beginning with a slash; undefined = it is not below it. Both are still encoded. */
 export function withoutPrefix(pathname: string, stripPrefix: string): string | undefined {
   const prefix = `/${stripPrefix}`.replace(/\/+/g, '/').replace(/\/$/, '');
-  if (prefix === '') return pathname;
   if (pathname === prefix) return '';
   return pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : undefined;
 }
