@@ -36,6 +36,8 @@ const DAY_MS = 24 * HOUR_MS;
 /** A name that needs a certificate. */
 interface Wanted {
   readonly name: string;
+  /** Its orders count for this client. */
+  readonly clientId: number;
   /** Aborted when the name no longer needs a certificate, or the server stops. */
   readonly over: AbortController;
   facts: CertificateFacts | undefined;
@@ -63,8 +65,8 @@ export class Acme {
   readonly #timing: AcmeTiming;
   readonly #wanted = new Map<string, Wanted>();
   readonly #orders = new Set<Promise<void>>();
-  /** Start times of the orders of the last hour. */
-  #begun: number[] = [];
+  /** When the orders of the last hour started, and their clients. */
+  #begun: Array<{ readonly at: number; readonly clientId: number }> = [];
   /** The authority's Retry-After: no order starts before. */
   #pausedUntil = 0;
   /** When attempts were requested within the last hour, by name. Kept when a name is no longer wanted: a host can be stopped and started. */
@@ -98,10 +100,11 @@ export class Acme {
     await Promise.all(this.#orders);
   }
 
-  /** Adds a name that a host needs. `unwant` must follow. */
-  want(name: string): void {
+  /** Adds a name that a host needs. `unwant` must follow. @param clientId the host's client; 0 = the server itself */
+  want(name: string, clientId: number): void {
     const wanted: Wanted = {
       name,
+      clientId,
       over: new AbortController(),
       facts: undefined,
       failures: 0,
@@ -166,13 +169,14 @@ export class Acme {
     const now = this.#now();
     if (now < this.#lookedAt) this.#clockSetBack(this.#lookedAt - now);
     this.#lookedAt = now;
-    this.#begun = this.#begun.filter((at) => at > now - HOUR_MS);
+    this.#begun = this.#begun.filter(({ at }) => at > now - HOUR_MS);
     // Names that never failed go first, so that many failing names of one client do not delay others.
     const due = Array.from(this.#wanted.values()).filter(({ nextAt, ordering }) => !ordering && nextAt !== undefined && nextAt <= now)
       .toSorted((a, b) => a.failures - b.failures || Number(a.nextAt) - Number(b.nextAt));
     for (const wanted of due) {
       if (now < this.#pausedUntil || this.#orders.size >= this.#timing.atOnce || this.#begun.length >= this.#timing.perHour) break;
-      this.#begun.push(now);
+      if (!this.#hasShare(wanted)) continue;
+      this.#begun.push({ at: now, clientId: wanted.clientId });
       const order = this.#order(wanted).catch((error: unknown) =>
         this.#log.error({ name: wanted.name, err: error }, 'the state of an ACME order could not be stored')
       ).finally(() => {
@@ -188,12 +192,18 @@ export class Acme {
     this.#lookLater(now);
   }
 
+  /** Whether a client may start one more order in this hour: it leaves as many to the others as it has started, so that new names of one client do not delay all others. */
+  #hasShare({ clientId }: Wanted): boolean {
+    const own = this.#begun.filter((order) => order.clientId === clientId).length;
+    return own <= this.#timing.perHour - this.#begun.length;
+  }
+
   /** Keeps delays and limits as long as they were: they must not last until the wrong time comes again. Renewals are due at a time, which stays. */
   #clockSetBack(ms: number): void {
     const earlier = (at: number): number => at - ms;
     for (const wanted of this.#wanted.values()) if (wanted.failures > 0 && wanted.nextAt !== undefined) wanted.nextAt = earlier(wanted.nextAt);
     for (const [name, times] of this.#retries) this.#retries.set(name, times.map(earlier));
-    this.#begun = this.#begun.map(earlier);
+    this.#begun = this.#begun.map(({ at, clientId }) => ({ at: earlier(at), clientId }));
     this.#pausedUntil = earlier(this.#pausedUntil);
     this.#sweptAt = earlier(this.#sweptAt);
   }

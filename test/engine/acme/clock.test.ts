@@ -18,7 +18,7 @@ test('a clock that was a year ahead and is set right delays orders no longer tha
   const acme = new Acme(options, new LogRecorder().logger, () => clock);
   const state = () => acme.state('a.example');
   const failed = (times: number) => eventually(state, (now) => now?.failures === times && now.nextAt !== null);
-  acme.want('a.example');
+  acme.want('a.example', 1);
   acme.start();
   await failed(1);
   expect(state()?.nextAt).toBeGreaterThan(clock + 4 * MINUTE);

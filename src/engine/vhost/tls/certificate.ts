@@ -19,6 +19,8 @@ export interface CertificateSource {
   readonly privateKey: string;
   /** The name for which ACME issues it: the file may not exist yet. */
   readonly acmeName?: string;
+  /** The client for which the orders count. */
+  readonly acmeClientId?: number;
 }
 
 /** What certificates need. */

@@ -37,11 +37,11 @@ export class Certificates {
     this.#now = now;
     this.#acme = acme;
     if (acme) acme.onChange = (name) => this.#inBackground(this.#ordered(acme, name));
-    if (acme && ownName !== undefined) this.#use(fileOf(acme, ownName));
+    if (acme && ownName !== undefined) this.#use(fileOf(acme, ownName, 0));
   }
 
   async #ordered(acme: Acme, name: string): Promise<void> {
-    const certificate = this.#shared.get(keyOf(fileOf(acme, name)))?.certificate;
+    const certificate = this.#shared.get(keyOf(fileOf(acme, name, 0)))?.certificate;
     if (!certificate) return;
     await certificate.look(true);
     this.onChange(certificate);
@@ -82,17 +82,17 @@ export class Certificates {
 
   #share(source: CertificateSource): Shared {
     const certificate = new Certificate(source, { log: this.#log, now: this.#now, tickets: this.tickets }, () => this.onChange(certificate));
-    if (source.acmeName !== undefined) this.#acme?.want(source.acmeName);
+    if (source.acmeName !== undefined) this.#acme?.want(source.acmeName, source.acmeClientId ?? 0);
     return { certificate, users: 0, status: undefined };
   }
 
   /** Its own pair takes precedence over ACME, which is for names only, and for hosts that are served over HTTPS. */
-  #sourceOf({ certificate, privateKey, acme, enabled, scheme, host }: WantedHost, mayOrder: boolean): CertificateSource | undefined {
+  #sourceOf({ certificate, privateKey, acme, enabled, scheme, host, clientId }: WantedHost, mayOrder: boolean): CertificateSource | undefined {
     if (certificate !== '' && privateKey !== '') return { certificate, privateKey };
     if (!this.#acme || !acme || !mayOrder || !enabled || scheme === 'http' || certificate !== '' || privateKey !== '' || acmeFault(host) !== '') {
       return undefined;
     }
-    return fileOf(this.#acme, host);
+    return fileOf(this.#acme, host, clientId);
   }
 
   #inBackground(work: Promise<void>): void {
@@ -149,9 +149,9 @@ export class Certificates {
 }
 
 /** Key and chain are in one file. */
-function fileOf(acme: Acme, acmeName: string): CertificateSource {
+function fileOf(acme: Acme, acmeName: string, acmeClientId: number): CertificateSource {
   const file = acme.fileOf(acmeName);
-  return { certificate: file, privateKey: file, acmeName };
+  return { certificate: file, privateKey: file, acmeName, acmeClientId };
 }
 
 function keyOf({ certificate, privateKey }: CertificateSource): string {
