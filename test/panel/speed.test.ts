@@ -124,8 +124,9 @@ describeWith('chromium', 'the speed of the panel', () => {
     await addClients(few, many);
     const { page } = await panel.open('/');
     await page.waitForSelector(lost);
+    // Loaded anew each time: otherwise, the list would be shown from memory.
     const toDashboard = async (): Promise<void> => {
-      await page.evaluate(() => document.querySelector<HTMLElement>('.sidebar a')?.click());
+      await page.goto(`${panel.origin()}/`);
       await page.waitForSelector(lost);
     };
     const shown = await medianOf(repeats, toDashboard, () => timeUntilRows(page, 'link', 'client'));

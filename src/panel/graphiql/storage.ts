@@ -1,12 +1,15 @@
 import type { GraphiQLProvider } from '@graphiql/react';
 import type { ComponentProps } from 'react';
+import * as z from 'zod/mini';
 
 type GraphiqlStorage = NonNullable<ComponentProps<typeof GraphiQLProvider>['storage']>;
 
 /** A string value of a field, an argument or a variable whose name says that it is secret. */
 const secretValue = /("?\w*(?:password|passphrase|secret|token|key|authorization)\w*"?\s*:\s*)(?:"""[^]*?"""|"(?:[^"\\\n]|\\.)*")/gi;
-/** The entries that contain tabs, or operations that ran, as JSON. */
-const collections: ReadonlySet<string> = new Set(['graphiql:tabState', 'graphiql:queries', 'graphiql:favorites']);
+const Text = z.nullable(z.string());
+const Tabs = z.object({ activeTabIndex: z.number(), tabs: z.array(z.object({ query: Text, variables: Text })) });
+/** The entry that contains the tabs, as JSON. */
+const tabState = 'graphiql:tabState';
 
 /**
  * What GraphiQL keeps for a caller: others who use this browser get their own tabs. Operations are kept in the browser; variables only until the browser's
@@ -16,16 +19,23 @@ const collections: ReadonlySet<string> = new Set(['graphiql:tabState', 'graphiql
 export function storageFor(caller: string): GraphiqlStorage {
   const prefix = `adit.graphiql.${caller}.`;
   const areas = [sessionStorage, localStorage];
+  const stored = (name: string): string | null => sessionStorage.getItem(prefix + name) ?? localStorage.getItem(prefix + name);
   const keys = (area: Storage): string[] => Object.keys(area).filter((key) => key.startsWith(prefix));
   return {
     get length() {
       return new Set(areas.flatMap(keys)).size;
     },
-    getItem: (name) => sessionStorage.getItem(prefix + name) ?? localStorage.getItem(prefix + name),
+    getItem(name) {
+      // From the tabs: if it were different, GraphiQL would add a tab.
+      if (name === 'graphiql:query') return currentTab(stored(tabState))?.query ?? null;
+      if (name === 'graphiql:variables') return currentTab(stored(tabState))?.variables ?? null;
+      return stored(name);
+    },
     setItem(name, value) {
-      if (name === 'graphiql:headers') return;
-      sessionStorage.setItem(prefix + name, withoutSecrets(name, value));
-      if (name !== 'graphiql:variables') localStorage.setItem(prefix + name, withoutVariables(name, withoutSecrets(name, value)));
+      if (['graphiql:query', 'graphiql:variables', 'graphiql:headers'].includes(name)) return;
+      const kept = name === tabState ? withoutSecrets(value) : value;
+      sessionStorage.setItem(prefix + name, kept);
+      localStorage.setItem(prefix + name, name === tabState ? mapped(kept, (key, part) => key === 'variables' ? null : part) : kept);
     },
     removeItem(name) {
       for (const area of areas) area.removeItem(prefix + name);
@@ -36,16 +46,17 @@ export function storageFor(caller: string): GraphiqlStorage {
   };
 }
 
-function withoutSecrets(name: string, value: string): string {
-  if (!collections.has(name)) return value.replaceAll(secretValue, '$1""');
-  return mapped(value, (key, part) => {
+function currentTab(state: string | null) {
+  if (state === null) return undefined;
+  const { data } = Tabs.safeParse(JSON.parse(state));
+  return data?.tabs[data.activeTabIndex];
+}
+
+function withoutSecrets(state: string): string {
+  return mapped(state, (key, part) => {
     if (key === 'headers') return null;
     return typeof part === 'string' && (key === 'query' || key === 'variables') ? part.replaceAll(secretValue, '$1""') : part;
   });
-}
-
-function withoutVariables(name: string, value: string): string {
-  return collections.has(name) ? mapped(value, (key, part) => key === 'variables' ? null : part) : value;
 }
 
 function mapped(json: string, change: (key: string, part: unknown) => unknown): string {
