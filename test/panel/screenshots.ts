@@ -8,6 +8,7 @@ import { startServer } from '../support/processes.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
 import { accessibilityProblems } from './axe.ts';
 import { pages, seedPages, settle, show, variants } from './pages.ts';
+import { states } from './states.ts';
 
 /*
  * `npm run panel:screenshots [-- NAME...]`: pictures of every page of the panel, in both languages, wide and narrow, light and dark, in
@@ -59,6 +60,15 @@ try {
       const isWide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
       if (isWide) problems.push('can be scrolled sideways');
       for (const problem of problems) process.stdout.write(`${name}-${suffix}: ${problem}\n`);
+    }
+    for (const state of states) {
+      if (names.length > 0 && !names.includes(state.name)) continue;
+      await page.goto(origin + state.path);
+      await settle(page);
+      await state.open(page);
+      await page.waitForSelector(state.shows);
+      await page.screenshot({ path: path.join(directory, `${state.name}-${suffix}.png`) });
+      await page.setOfflineMode(false);
     }
   }
 } finally {

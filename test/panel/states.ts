@@ -58,5 +58,6 @@ export const states: readonly PageState[] = [
     },
     shows: '[role=alert]',
   },
+  { name: 'wall-screen', path: '/wall', open: (page) => page.click('.btn-primary'), shows: '.wall-foot' },
   { name: 'lost', path: '/', open: (page) => page.setOfflineMode(true), shows: '.banner-warn' },
 ];
