@@ -43,8 +43,8 @@ const address = echo.address();
 if (typeof address !== 'object' || address === null) throw new Error('the echo server has no port');
 const { port } = await openTunnel(server, client, `127.0.0.1:${address.port}`);
 
-/** Where agents remember their self-tests: `fresh` has none of them. */
-const [kept, fresh] = [scratchDirectory(), scratchDirectory()];
+/** Where agents remember their self-tests: here, nothing is kept. */
+const fresh = scratchDirectory();
 const inAgent = ['agent', '--server', `127.0.0.1:${server.bridgePort}`];
 const programs: ReadonlyMap<string, readonly string[]> = new Map([
   [EMPTY, [options.node, '-e', 'process.stderr.write("connected to nothing"); setInterval(() => 0, 1e6)']],
@@ -56,10 +56,12 @@ const programs: ReadonlyMap<string, readonly string[]> = new Map([
   ...[`release/adit-agent-linux-${process.arch}`].filter((name) => existsSync(path.join(root, name)))
     .map((name): [string, readonly string[]] => [path.basename(name), [path.join(root, name), ...inAgent]]),
 ]);
+/** Here it is kept, for each program, since they may contain different versions of Node. */
+const kept = new Map(Array.from(programs.keys(), (name) => [name, scratchDirectory()]));
 const figures = new Map<string, Figures[]>();
 for (let round = 0; round <= Number(options.rounds); round++) {
   for (const [name, command] of programs) {
-    for (const directory of name === EMPTY ? [kept] : [kept, fresh]) {
+    for (const directory of [kept.get(name) ?? '', ...name === EMPTY ? [] : [fresh]]) {
       const figure = await measure(command, { ADIT_RUNTIME_DIR: directory });
       rmSync(path.join(fresh, 'sockets-captured'), { force: true });
       if (round === 0) continue; // the first start of a program reads it from the disk, and does the self-test
