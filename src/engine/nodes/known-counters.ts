@@ -29,6 +29,8 @@ export class KnownCounters {
   #all: boolean;
   readonly #known = new Set<number>();
   readonly #learning = new Set<number>();
+  /** The clients whose totals could not be read yet: the nodes to ask, and what had been counted here when the client came. */
+  readonly #pending = new Map<number, { readonly before: Set<string>; readonly here: ReturnType<typeof snapshot> }>();
 
   constructor(parts: KnownCountersParts) {
     this.#parts = parts;
@@ -43,6 +45,7 @@ export class KnownCounters {
   lose(clientId: number): void {
     this.#keepConnected();
     this.#known.delete(clientId);
+    this.#pending.delete(clientId);
   }
 
   /** Another node can be reached, or no longer: it may have been the home of any client whose agent is not connected here. */
@@ -59,19 +62,24 @@ export class KnownCounters {
 
   /** Reads the totals of a client in the background, unless they are known. @param before the nodes that may have counted for it before */
   learn(clientId: number, before: readonly string[]): void {
-    if (this.has(clientId) || this.#learning.has(clientId)) return;
+    const { environment } = this.#parts;
+    const entry = environment.clients.get(clientId);
+    if (!entry || this.has(clientId)) return;
+    const pending = this.#pending.get(clientId) ?? { before: new Set(), here: snapshot(environment, entry) };
+    for (const node of before) pending.before.add(node);
+    this.#pending.set(clientId, pending);
+    if (this.#learning.has(clientId)) return;
     this.#learning.add(clientId);
-    void this.#learn(clientId, before).finally(() => this.#learning.delete(clientId));
+    void this.#learn(entry, [...pending.before], pending.here).finally(() => this.#learning.delete(clientId));
   }
 
-  async #learn(clientId: number, before: readonly string[]): Promise<void> {
+  async #learn(entry: ClientEntry, before: readonly string[], here: ReturnType<typeof snapshot>): Promise<void> {
     const { environment, stored, counted } = this.#parts;
-    const entry = environment.clients.get(clientId);
-    if (!entry) return;
-    const here = snapshot(environment, entry);
+    const { id: clientId } = entry.wanted;
     try {
       for (const totals of await Promise.all([stored(clientId), ...before.map((node) => counted(clientId, node))])) adopt(here, totals);
       this.#known.add(clientId);
+      this.#pending.delete(clientId);
     } catch (error) {
       environment.log.warn({ clientId }, `the counters of a client could not be read; tried again: ${messageOf(error)}`);
       // The state of the client stays unsaved, which brings it here again.
