@@ -20,10 +20,10 @@ import { Random } from './random.ts';
  * `npm run endurance` chooses others each time, and a failure's message names the `ADIT_MODEL_SEED` that repeats them.
  */
 
-const OPERATIONS = sized(200, 5000);
+const OPERATIONS = sized(250, 5000);
 const KILLS = sized(2, 25);
 /** Between two comparisons of all records. */
-const INTERVAL = 100;
+const INTERVAL = 125;
 const PORTS = 9;
 const seed = Number(process.env['ADIT_MODEL_SEED'] ?? sized(1, randomInt(2 ** 31)));
 
@@ -140,7 +140,7 @@ function runs(options: () => Promise<ServerOptions>): void {
       // Otherwise most of the rules were not tested.
       expect([...done]).toEqual(expect.arrayContaining(['createUser', 'createClient', 'createTunnel', 'createHost']));
     },
-    sized(60_000, 900_000),
+    sized(120_000, 900_000),
   );
 
   test(`after ${KILLS} kills during an operation, it is done or not, and all earlier ones are`, async () => {
@@ -163,7 +163,7 @@ function runs(options: () => Promise<ServerOptions>): void {
       if (isDone) await history.during(async () => operation.apply(model, madeBy(operation, before, contents)));
       await compare(installation, model, history);
     }
-  }, sized(90_000, 900_000));
+  }, sized(120_000, 900_000));
 }
 
 describe('a model of the rules, with SQLite', () => {
