@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { Meter, Ticker } from '../../src/engine/limits/meter.ts';
 
 function meter(): { ticker: Ticker; meter: Meter } {
@@ -58,4 +58,20 @@ test('a reset subtracts what was counted until then; the rate is only what moves
   ticker.tick();
   expect(m.rate).toBe(7);
   ticker.stop();
+});
+
+test('the rate is that of the last second, for as long as bytes move', () => {
+  jest.useFakeTimers();
+  try {
+    const { meter: m } = meter();
+    const rates = [5, 7, 0].map((bytes) => {
+      if (bytes > 0) m.countInlet(bytes);
+      jest.advanceTimersByTime(1000);
+      return m.rate;
+    });
+    expect(rates).toEqual([5, 7, 0]);
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
 });

@@ -35,6 +35,13 @@ test('a server that is not known to be reached over HTTPS sends no script that i
   expect([response.status, await response.text()]).toEqual([409, expect.stringContaining('not known to be reached over HTTPS')]);
 });
 
+test("an error with a server's status is reported as an unexpected one, without its text", async () => {
+  const app = await start({ metrics: (_request, _response, next) => next(Object.assign(new Error('hush'), { status: 502 })) });
+  const response = await fetch(`${app.url}/metrics`);
+  expect(response.status).toBe(500);
+  expect(await response.text()).not.toContain('hush');
+});
+
 test('the pages of the panel are one document below the base path, which loads scripts and styles from this server alone', async () => {
   const app = await start({ settings: { basePath: '/a/b', trustedProxies: [] } });
   for (const path of ['/', '/login/index', '/clients', '/clients/3/edit', '/diagnosis', '/wall']) {

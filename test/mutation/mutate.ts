@@ -19,10 +19,10 @@ import { tryOut, type Trial } from './trial.ts';
  * Puts mistakes into the program, one at a time, and runs the suites that reach them: a mistake that no suite detects is code that is not tested. Works on a
  * copy of the repository, in `.cache/mutation`.
  *
- *     npm run mutate [-- PATH ...] [--count 400] [--seed 1] [--workers 2] [--goal 0.9] [--seconds 12] [--minutes 600] [--again]
+ *     npm run mutate [-- PATH ...] [--count 400] [--seed 1] [--workers 2] [--goal 0.9] [--seconds 12] [--minutes 600] [--nearest 24] [--again]
  *
- * PATH: only files below it. `--seconds`: CPU time that the suites of a mutant may take together. `--minutes`: no mutant is begun later. `--again`: only those
- * that survived the last run. Exits with 1 when fewer than `goal` of the mutants are detected or explained (explained.ts). `.cache/mutation/result.json` has
+ * PATH: only files below it. `--seconds`: CPU time that the suites of a mutant may take together. `--minutes`: no mutant is begun later. `--nearest`: only so
+ * many of the closest suites, and others that were measured for them. `--again`: only mutants that survived the last run. Exits with 1 when fewer than `goal` of the mutants are detected or explained (explained.ts). `.cache/mutation/result.json` has
  * each mutant with the suite that detected it.
  */
 const { values, positionals } = parseArgs({
@@ -34,6 +34,7 @@ const { values, positionals } = parseArgs({
     goal: { type: 'string', default: '0.9' },
     seconds: { type: 'string', default: '12' },
     minutes: { type: 'string', default: '600' },
+    nearest: { type: 'string', default: '24' },
     again: { type: 'boolean', default: false },
   },
 });
@@ -44,6 +45,7 @@ const options = z.object({
   workers: whole.min(1),
   goal: z.coerce.number().min(0).max(1),
   seconds: whole.min(1),
+  nearest: whole.min(1),
   minutes: z.coerce.number().positive(),
 }).parse(values);
 
@@ -88,7 +90,7 @@ await Promise.all(Array.from({ length: options.workers }, async () => {
   for (const mutant of waiting) {
     if (Date.now() > from + options.minutes * 60_000) break;
     if (++count % MOST_MUTANTS_OF_A_PROCESS === 0) suites.end();
-    const trial = await tryOut(numbers.get(mutant) ?? -1, mutant, { graph, measurements, suites, mostMs: options.seconds * 1000 });
+    const trial = await tryOut(numbers.get(mutant) ?? -1, mutant, { graph, measurements, suites, mostMs: options.seconds * 1000, nearest: options.nearest });
     const fate = trial.fate === 'survived' && explanationOf(mutant, root) !== undefined ? 'explained' : trial.fate;
     tried.push({ mutant, ...trial, fate });
     writeFileSync(resultFile, JSON.stringify(tried, null, 1));

@@ -12,13 +12,12 @@ export interface Trial {
   readonly failure?: string | undefined;
 }
 
-/** The closest suites that a mutant is tried with, in groups of so many: in each those that were measured before come first. */
-const MOST_SUITES = 24;
+/** The closest suites are tried in groups of so many: in each those that were measured before come first. */
 const AT_ONCE = 6;
 /** Of suites that start the program. */
 const MOST_PROGRAM_SUITES = 2;
-/** Given to each suite beyond three times what it takes without a mutant. */
-const MARGIN_MS = 60_000;
+/** Given to each suite beyond three times what it takes without a mutant: longer than the timeout of one test, since only endless loops need more. */
+const MARGIN_MS = 30_000;
 
 /** What mutants are tried with. */
 export interface Means {
@@ -27,6 +26,8 @@ export interface Means {
   readonly suites: SuiteProcess;
   /** CPU time that all suites of a mutant may take together, counted without the mutant; half of it again for those of a new process. */
   readonly mostMs: number;
+  /** The closest suites that a mutant is tried with. */
+  readonly nearest: number;
 }
 
 /**
@@ -39,15 +40,15 @@ export interface Means {
  * A suite that fails must pass without the mutant in the same process; or else fail again in a new one, and pass there without it. A suite that does neither is
  * left out from then on.
  */
-export async function tryOut(number: number, { file }: Mutant, { graph, measurements, suites, mostMs }: Means): Promise<Trial> {
+export async function tryOut(number: number, { file }: Mutant, { graph, measurements, suites, mostMs, nearest }: Means): Promise<Trial> {
   const importing = graph.suitesFor(file);
   const own = importing.filter((suite) => !graph.startsProgram(suite));
-  const near = own.slice(0, MOST_SUITES);
+  const near = own.slice(0, nearest);
   let left = mostMs;
   /** Whether a suite runs its code, and whether one did so while it was on. */
   let [covered, effective] = [false, false];
   const groups = Array.from({ length: Math.ceil(near.length / AT_ONCE) }, (_, index) => near.slice(index * AT_ONCE, (index + 1) * AT_ONCE));
-  for (const some of [...groups, own.slice(MOST_SUITES).filter((suite) => measurements.has(suite))]) {
+  for (const some of [...groups, own.slice(nearest).filter((suite) => measurements.has(suite))]) {
     if (left <= 0) break;
     for (const suite of measurements.knownFirst(some)) {
       const measured = await measurements.of(suite, suites);

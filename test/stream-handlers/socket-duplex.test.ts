@@ -18,6 +18,7 @@ test('the timeout is that of the last progress, in either direction', async () =
     expect(timeouts).toBe(0);
     jest.advanceTimersByTime(1);
     expect(timeouts).toBe(1);
+    duplex.setTimeout(100);
     await once(duplex.destroy(), 'close');
     expect(jest.getTimerCount()).toBe(0);
   } finally {
