@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync } from 'node:fs';
+import { cpSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
@@ -30,6 +30,7 @@ async function debian(): Promise<string> {
   if (!existsSync(base)) {
     const fresh = `${base}.${process.pid}`;
     mkdirSync(cache, { recursive: true });
+    rmSync(fresh, { recursive: true, force: true }); // left behind by an attempt that failed
     await run('/usr/sbin/debootstrap', ['--variant=minbase', `--include=${PACKAGES.join(',')}`, 'bookworm', fresh], { maxBuffer: 2 ** 26 });
     renameSync(fresh, base);
   }
@@ -53,7 +54,8 @@ export class Machine {
 
   /** Makes two machines that reach each other as 10.9.0.1 and 10.9.0.2. @param init what process 1 is */
   static async pair(init: 'systemd' | 'nothing' = 'systemd'): Promise<readonly [Machine, Machine]> {
-    const [one, two] = await Promise.all([debian(), debian()]);
+    const one = await debian();
+    const two = await debian(); // afterwards: the first call of all makes what both copy
     const pair = [new Machine(one, `adit${process.pid}-one`, init), new Machine(two, `adit${process.pid}-two`, init)] as const;
     for (const { namespace } of pair) {
       await ip('netns', 'add', namespace);
