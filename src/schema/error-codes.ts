@@ -83,6 +83,14 @@ export const errorCodes = {
     description: 'The wildcard covers names of unrelated owners, such as `*.com`. Only administrators may use it.',
     message: 'wildcard of a public suffix',
   },
+  CERTIFICATE_UNPAIRED: {
+    description: 'A certificate has no private key, or a private key no certificate; `field` names the missing one.',
+    message: 'a certificate and its private key must come together',
+  },
+  SERVER_URL_INVALID: {
+    description: "The server's address is neither an http or https URL, nor a name or address with an optional port.",
+    message: 'neither an http or https URL nor a name or address with an optional port',
+  },
   ACME_NOT_FAILED: {
     description: 'There is nothing to retry: the host gets no certificate by ACME, or its last order has not failed.',
     message: 'no ACME order of this host has failed',

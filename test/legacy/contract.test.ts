@@ -135,6 +135,8 @@ const elsewhere: ReadonlyMap<string, string> = new Map([
   ['CONFLICT', 'schema/versions'],
   ['ACME_NOT_FAILED', 'schema/certificate-check'],
   ['ACME_RETRY_LATER', 'schema/certificate-check'],
+  ['CERTIFICATE_UNPAIRED', 'schema/hosts'],
+  ['SERVER_URL_INVALID', 'schema/global'],
 ]);
 /** A source has a client: both are read in one transaction. */
 const races: ReadonlySet<string> = new Set(['/index/copy NOT_FOUND client']);

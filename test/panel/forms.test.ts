@@ -87,6 +87,10 @@ describeWith('chromium', "the panel's forms", () => {
     await problemsAt(page, ['targets']);
     expect(await accessibilityProblems(page)).toEqual([]);
     await enter(page, 'Targets', '127.0.0.1:9');
+    await enter(page, 'Certificate, with its chain optional', '/etc/a.pem');
+    await press(page, 'Create the host');
+    await problemsAt(page, ['privateKey']);
+    await enter(page, 'Certificate, with its chain optional', '');
     await press(page, 'Create the host');
     await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'forms.example.com/');
   }, timeout);

@@ -72,6 +72,10 @@ describeWith('chromium', "the panel's pages about the server", () => {
     const { page } = await panel.open('/settings');
     await page.waitForSelector('#field-blocklist');
     await shows(page, panel.server().fingerprint);
+    await enter(page, 'Server URL optional', 'nonsense');
+    await press(page, 'Save');
+    await problemsAt(page, ['serverUrl']);
+    await enter(page, 'Server URL optional', '');
     await enter(page, 'Global blocklist optional', '198.51.100.0/24');
     await press(page, 'Save');
     await shows(page, 'Saved');

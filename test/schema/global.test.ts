@@ -64,6 +64,33 @@ eitherDialect('the global settings', (databases) => {
     expect(await api.record(save, { input: { blocklist: [], platformDomains: [] } })).toEqual({ blocklist: [], serverUrl: null, platformDomains: [] });
   });
 
+  test.each(['nonsense', 'no sense.example', 'ftp://adit.example', 'https://', 'https://a b/', '/path', 'adit.example:80:90'])(
+    'the server is not reached by %j',
+    async (serverUrl) => {
+      const api = await openTestSchema(databases);
+      expect((await api.run(save, { input: { serverUrl } })).errors[0]?.extensions).toMatchObject({ code: 'SERVER_URL_INVALID', field: 'input.serverUrl' });
+      await api.ok('mutation ($url: String) { updateGlobalSettings(anyServerUrl: true, input: { serverUrl: $url }) { version } }', { url: serverUrl });
+      expect(await api.record(read)).toMatchObject({ serverUrl });
+    },
+  );
+
+  test.each([
+    'https://adit',
+    'HTTP://adit.example:8080/base/',
+    'adit.example',
+    'adit.example:8024',
+    'localhost',
+    '192.0.2.1',
+    '[2001:db8::1]:443',
+    '2001:db8::1',
+  ])(
+    'the server may be reached by %j',
+    async (serverUrl) => {
+      const api = await openTestSchema(databases);
+      expect(await api.record(save, { input: { serverUrl } })).toMatchObject({ serverUrl });
+    },
+  );
+
   test('pass the name of the server to the engine, at once and at the next start', async () => {
     const api = await openTestSchema(databases);
     await api.record(save, { input: { serverUrl: 'https://Nps.Example.com:8080/x' } });
@@ -85,7 +112,7 @@ eitherDialect('the global settings', (databases) => {
     [Array.from({ length: 1001 }, (_, n) => ({ wildcard: `*.a${n}.com` })), 'invalid platformDomains: more than 1000 entries'],
   ])('%j: nothing is saved', async (platformDomains, message) => {
     const api = await openTestSchema(databases);
-    const { errors } = await api.run(save, { input: { serverUrl: 'lost', blocklist: ['1.1.1.1'], platformDomains } });
+    const { errors } = await api.run(save, { input: { serverUrl: 'lost.example', blocklist: ['1.1.1.1'], platformDomains } });
     expect(errors[0]?.message).toBe(message);
     expect(await api.record(read)).toEqual({ blocklist: [], serverUrl: null, platformDomains: [] });
   });

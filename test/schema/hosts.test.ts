@@ -108,6 +108,25 @@ eitherDialect('hosts', (databases) => {
     expect(await totals(api)).toMatchObject({ hosts: 1 });
   });
 
+  test('a certificate needs its private key, and a key its certificate, unless the caller wants to store half of a pair', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api);
+    const missing = async (operation: string, variables: Input) => {
+      const [error] = (await api.run(operation, variables)).errors;
+      return [error?.code, error?.extensions['field']];
+    };
+    for (const [given, field] of [[{ certificate: '/c' }, 'privateKey'], [{ privateKey: '/k', certificate: null }, 'certificate']] as const) {
+      expect(await missing(create, { input: { clientId, host: 'b.com', ...given } })).toEqual(['CERTIFICATE_UNPAIRED', `input.${field}`]);
+    }
+    const id = await newHost(api, clientId);
+    expect(await missing(update, { id, input: { certificate: '/c' } })).toEqual(['CERTIFICATE_UNPAIRED', 'input.privateKey']);
+    await api.record(update, { id, input: { certificate: '/c', privateKey: '/k' } });
+    expect(await api.record(update, { id, input: { certificate: '/d' } })).toMatchObject({ certificatePath: '/d', privateKeyPath: '/k' });
+    expect(await missing(update, { id, input: { privateKey: null } })).toEqual(['CERTIFICATE_UNPAIRED', 'input.privateKey']);
+    await api.ok('mutation ($id: ID!) { updateHost(id: $id, unpaired: true, input: { privateKey: null }) { id } }', { id });
+    expect(await api.record(update, { id, input: { remark: 'still editable' } })).toMatchObject({ certificatePath: '/d', hasPrivateKey: false });
+  });
+
   test('an edit keeps what it does not name; null clears', async () => {
     const api = await openTestSchema(databases);
     const id = await newHost(api, await newClient(api), {

@@ -3,6 +3,8 @@ import type { Reading } from '../../store/reading.ts';
 import { builder } from '../builder.ts';
 import type { GlobalState } from '../writes/changes.ts';
 import type { Context } from '../context.ts';
+import { hostOfUrl } from '../../rules/host-name.ts';
+import { AditError } from '../errors.ts';
 import { ipListOf, textOf } from '../values/input.ts';
 import { Problems } from '../values/problems.ts';
 import { usableCertificate } from '../platform-domain/certificate-rules.ts';
@@ -20,7 +22,7 @@ const UpdateGlobalSettingsInput = builder.inputType('UpdateGlobalSettingsInput',
     }),
     serverUrl: t.string({
       description:
-        "The server's public address: at most 255 characters; null = unknown. TLS visitors that send no server name are served by the host of this name.",
+        "The server's public address: an http or https URL, or a name or address with an optional port, at most 255 characters; null = unknown. TLS visitors that send no server name are served by the host of this name.",
     }),
     platformDomains: t.field({ type: [PlatformDomainInput], description: 'All platform domains. Existing ones that are not in this list are deleted.' }),
   }),
@@ -34,8 +36,9 @@ builder.mutationFields((t) => ({
     args: {
       expectedVersion: t.arg.string(expectedVersion),
       input: t.arg({ type: UpdateGlobalSettingsInput, required: true, description: 'The fields to change.' }),
+      anyServerUrl: t.arg.boolean({ defaultValue: false, description: 'Stores any text as `serverUrl`, as the legacy API does.' }),
     },
-    resolve: (_root, args, context) => updateGlobalSettings(context, args.input, { expected: args.expectedVersion }),
+    resolve: (_root, args, context) => updateGlobalSettings(context, args.input, { expected: args.expectedVersion, anyServerUrl: args.anyServerUrl }),
   }),
 }));
 
@@ -43,13 +46,13 @@ builder.mutationFields((t) => ({
 function updateGlobalSettings(
   context: Context,
   { blocklist, serverUrl, platformDomains: domains }: typeof UpdateGlobalSettingsInput.$inferInput,
-  { expected }: Basis,
+  { expected, anyServerUrl }: Basis & { readonly anyServerUrl: boolean | null | undefined },
 ): Promise<GlobalRow> {
   const problems = new Problems();
   const platformDomains = problems.check(() => neverNull('platformDomains', domains));
   const data = problems.columns({
     blackIpList: () => ipListOf(context.caller, 'blocklist', givenOr(blocklist, [])),
-    serverUrl: () => textOf('serverUrl', textOrNone('serverUrl', serverUrl))?.trim(),
+    serverUrl: () => serverUrlOf(textOf('serverUrl', textOrNone('serverUrl', serverUrl))?.trim(), anyServerUrl === true),
   });
   return problems.during(() =>
     context.write(async (tx, changed) => {
@@ -68,6 +71,16 @@ function updateGlobalSettings(
       return after;
     })
   );
+}
+
+/** @throws {AditError} SERVER_URL_INVALID for a text that no server can be reached by */
+function serverUrlOf(text: string | undefined, isAny: boolean): string | undefined {
+  if (text === undefined || text === '' || isAny) return text;
+  const host = hostOfUrl(text);
+  // A single word is more likely a mistake than a server's name, so it must be part of a URL.
+  const isServer = text.includes('://') ? /^https?:/i.test(text) && URL.canParse(text) : host === 'localhost' || /[.:]/.test(host);
+  if (host !== '' && isServer) return text;
+  throw new AditError('SERVER_URL_INVALID', { field: 'serverUrl' });
 }
 
 async function globalState(tx: Reading): Promise<GlobalState> {

@@ -13,6 +13,11 @@ import { bulkIds, bulkResults, changeEach } from '../writes/bulk.ts';
 
 const id = { required: true, description: "The host's id." } as const;
 
+const unpaired = {
+  defaultValue: false,
+  description: 'Stores a certificate without a private key, or a key without a certificate, as the legacy API does; otherwise the missing one is an error.',
+} as const;
+
 /** Changes of several hosts. */
 const changes = {
   start: (context: Context, id: number) => setHostEnabled(context, id, true),
@@ -31,10 +36,13 @@ builder.mutationFields((t) => ({
     type: Host,
     authScopes: { clientLogin: true },
     description: 'Creates a host and starts it.',
-    args: { input: t.arg({ type: CreateHostInput, required: true, description: 'The values of the new record.' }) },
-    resolve: (_root, { input }, context) => {
+    args: {
+      input: t.arg({ type: CreateHostInput, required: true, description: 'The values of the new record.' }),
+      unpaired: t.arg.boolean(unpaired),
+    },
+    resolve: (_root, { input, unpaired: allowed }, context) => {
       const problems = new Problems();
-      return createHost(context, problems, hostValues(problems, withoutNulls(input)));
+      return createHost(context, problems, hostValues(problems, withoutNulls(input)), { unpaired: allowed });
     },
   }),
   updateHost: t.field({
@@ -45,10 +53,14 @@ builder.mutationFields((t) => ({
       id: t.arg.id(id),
       expectedVersion: t.arg.string(expectedVersion),
       input: t.arg({ type: UpdateHostInput, required: true, description: 'The fields to change.' }),
+      unpaired: t.arg.boolean(unpaired),
     },
     resolve: (_root, args, context) => {
       const problems = new Problems();
-      return updateHost(context, problems, idOf('id', args.id), hostValues(problems, args.input), { expected: args.expectedVersion });
+      return updateHost(context, problems, idOf('id', args.id), hostValues(problems, args.input), {
+        expected: args.expectedVersion,
+        unpaired: args.unpaired,
+      });
     },
   }),
   startHost: t.field({

@@ -12,13 +12,20 @@ import { certificateColumns, hostColumns, type HostValues } from './input.ts';
 import { checkNameAllowed, checkPlatform, nextName, type HostName } from './name-rules.ts';
 import { checkNamespace, checkRoute, routeSpace } from './route-rules.ts';
 
-/** /index/addhost/ (contract 2.5, 4.7). Checks in this order: name, client, quotas, other columns. @param noStore an agent declares it */
-export async function createHost(context: Context, problems: Problems, input: HostValues, noStore = false): Promise<Host> {
+/** How a host is written. */
+interface HostOptions extends UpdateOptions {
+  /** A certificate without a private key is stored, and a key without a certificate, as the legacy API does. */
+  readonly unpaired?: boolean | null | undefined;
+}
+
+/** /index/addhost/ (contract 2.5, 4.7). Checks in this order: name, client, quotas, other columns. */
+export async function createHost(context: Context, problems: Problems, input: HostValues, { noStore = false, unpaired }: HostOptions = {}): Promise<Host> {
   const { scheme = 'all', location = '/', ...columns } = hostColumns(problems, context, input);
   return problems.during(() =>
     context.write(async (tx, changed) => {
       const named = await problems.later(() => nextName(tx, input, undefined));
       const certificate = ownCertificate(problems, context, input, named);
+      if (unpaired !== true) problems.check(() => checkPair(certificate));
       await problems.later(() => checkPlatform(named?.domain, scheme));
       const usable = await problems.later(() => clientWithRoom(context, tx, input.clientId ?? 0), 'clientId');
       const namedByAdmin = context.caller.kind === 'admin';
@@ -57,7 +64,7 @@ export async function updateHost(
   problems: Problems,
   id: number,
   input: HostValues,
-  { noStore = false, expected }: UpdateOptions = {},
+  { noStore = false, expected, unpaired }: HostOptions = {},
 ): Promise<Host> {
   const columns = hostColumns(problems, context, input);
   return problems.during(() =>
@@ -67,6 +74,7 @@ export async function updateHost(
       checkVersion('host', versionOf(context, columnsOfHost, before), expected);
       const wanted = await problems.later(() => nextName(tx, input, before));
       const certificate = ownCertificate(problems, context, input, wanted);
+      if (unpaired !== true) problems.check(() => checkPair(certificate, before));
       const scheme = columns.scheme ?? before.scheme;
       // An edit of another field must not fail because the certificate has changed since.
       if (wanted && (wanted.host !== before.host || scheme !== before.scheme)) await problems.later(() => checkPlatform(wanted.domain, scheme));
@@ -154,6 +162,18 @@ async function nextClient(context: Context, tx: Transaction, from: Client, clien
 /** The certificate of a custom host; in platform mode the input is ignored (contract 2.5). */
 function ownCertificate(problems: Problems, context: Context, input: HostValues, name: HostName | undefined): ReturnType<typeof certificateColumns> {
   return name?.domain === null ? certificateColumns(problems, context, input) : { certFilePath: undefined, keyFilePath: undefined };
+}
+
+/**
+ * Refuses half of a pair: no visitor would get the certificate.
+ * @param before the host that keeps its part of what is not given; a certificate that is not changed is not checked @throws {AditError} CERTIFICATE_UNPAIRED
+ */
+function checkPair(given: ReturnType<typeof certificateColumns>, before?: Host): void {
+  if (given.certFilePath === undefined && given.keyFilePath === undefined) return;
+  const next = before === undefined ? given : nextCertificate(before, given);
+  const { certFilePath = before?.certFilePath ?? '', keyFilePath = before?.keyFilePath ?? '' } = next;
+  if (certFilePath !== '' && keyFilePath === '') throw new AditError('CERTIFICATE_UNPAIRED', { field: 'privateKey' });
+  if (certFilePath === '' && keyFilePath !== '') throw new AditError('CERTIFICATE_UNPAIRED', { field: 'certificate' });
 }
 
 /** In platform mode, the host uses the domain's certificate. */

@@ -141,7 +141,7 @@ class Records {
     }
     const { host, platformDomainId, ...rest } = entry.host satisfies Record<DeclaredFields<typeof columnsOfHost>, unknown>;
     const input = { ...rest, ...(host === '' ? { mode: 'platform' as const, platformDomainId } : { mode: 'custom' as const, host }), clientId: this.#clientId };
-    return id === undefined ? createHost(this.#context, problems, input, true) : updateHost(this.#context, problems, id, input, { noStore: true });
+    return id === undefined ? createHost(this.#context, problems, input, { noStore: true }) : updateHost(this.#context, problems, id, input, { noStore: true });
   }
 
   /** null = it was deleted in the meantime, alone or with its client. */

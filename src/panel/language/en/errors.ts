@@ -47,6 +47,8 @@ export const errors: {
     HOST_OVERLAP: 'This name and path would take requests from a host of another owner.',
     HOST_OWN_NAME: 'This name is one of the server’s own.',
     HOST_PUBLIC_SUFFIX: 'A wildcard must not cover a public suffix such as *.com.',
+    CERTIFICATE_UNPAIRED: 'A certificate and its private key belong together. Enter both.',
+    SERVER_URL_INVALID: 'Enter a URL such as https://adit.example.com, or a name or address with an optional port.',
     ACME_NOT_FAILED: 'No ACME order of this host has failed, so there is nothing to try again.',
     ACME_RETRY_LATER: 'It was tried too often within the last hour. Try again later.',
     PLATFORM_NAMESPACE: 'This name is below a platform domain. Choose “Name below a platform domain” instead.',

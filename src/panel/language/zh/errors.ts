@@ -43,6 +43,8 @@ export const errors: Messages['errors'] = {
     HOST_OVERLAP: '此名称和路径会截取其他所有者的请求。',
     HOST_OWN_NAME: '此名称属于服务器自身。',
     HOST_PUBLIC_SUFFIX: '通配符不能覆盖 *.com 这样的公共后缀。',
+    CERTIFICATE_UNPAIRED: '证书和私钥必须同时填写。',
+    SERVER_URL_INVALID: '请输入网址（例如 https://adit.example.com），或带可选端口的域名或地址。',
     ACME_NOT_FAILED: '此域名没有失败的 ACME 申请，无需重试。',
     ACME_RETRY_LATER: '最近一小时内重试次数过多，请稍后再试。',
     PLATFORM_NAMESPACE: '此名称位于平台域名之下。请改选“平台域名下的名称”。',
