@@ -11,7 +11,7 @@ import { CLIENT, fresh, openTunnel, startEngine } from '../support/tunnel.ts';
 
 const file = path.join(temporaryDirectory(), 'agent.toml');
 
-test("the server hears of the health of a declared tunnel's targets, by the id of its record, and of entries that are added to the file", async () => {
+test("the server receives the health of a declared tunnel's targets, by the id of its record, and of entries that are added to the file", async () => {
   const server = await startEngine({ stored: { clients: [{ ...CLIENT, configAllowed: true, ...fresh }] } });
   const { id } = await openTunnel(server, { targets: ['127.0.0.1:1'] });
   const answer = { id, port: 0, error: '' };

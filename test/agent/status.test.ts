@@ -13,7 +13,7 @@ afterEach(() => {
   else process.env['ADIT_RUNTIME_DIR'] = before;
 });
 
-test('a running agent says its state, as text or JSON, to whoever asks for all or for its configuration file', async () => {
+test('a running agent says its state, as text or JSON, when all agents are asked, or those with its configuration file', async () => {
   process.env['ADIT_RUNTIME_DIR'] = directory;
   const snapshot: Snapshot = {
     pid: process.pid,

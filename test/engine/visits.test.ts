@@ -58,7 +58,7 @@ test('a tunnel can have 1,000 visitors, and another one after one disconnects', 
   expect(visits.states).toEqual([]);
 });
 
-test('the tunnel hears of each change of a path, and of nothing that is none', async () => {
+test('the tunnel is notified of each change of a path, and of nothing else', async () => {
   const { visits, visit, moves } = visited();
   const { socket, session } = visit(1);
   for (

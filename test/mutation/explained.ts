@@ -126,7 +126,7 @@ const explanations: readonly Explanation[] = [
     file: 'src/stream-handlers/udp-any.ts',
     line: 'this.#names.set(name, { address, until: now + KEEP_MS });',
     change: 'this.#names.set(name, { address, until: now + KEEP_MS }); → ;',
-    why: "Each datagram's name is looked up anew instead of every 30 s: slower, with the same datagrams.",
+    why: "Each datagram's name is looked up again instead of every 30 s: slower, with the same datagrams.",
   },
   {
     file: 'src/agent/status/status-socket.ts',
