@@ -14,7 +14,7 @@ import { childSeconds, cpuSeconds } from './usage.ts';
 
 /**
  * Measures an agent's start and what it takes at rest, beside an empty program of Node: from the checkout, as the single file, and as the executable if
- * `npm run release` has made it; with the self-test of the sockets, which the first start after a boot does, and without. The programs take turns, so that other programs on the machine disturb all of them alike.
+ * `npm run release` has made it; with the self-test of the sockets, which the first start after a boot does, and without. The programs start in rotation, so that other programs on the machine disturb all of them alike.
  *
  *     npm run bench:agent -- [--rounds 5] [--seconds 2] [--node NODE] [--against DIR]
  *

@@ -10,7 +10,6 @@ export class Departure {
   readonly #engine: Pick<Engine, 'nodes'>;
   readonly #log: Logger;
   readonly #stopping = new AbortController();
-  #drained = false;
   #stops = false;
 
   constructor(engine: Pick<Engine, 'nodes'>, log: Logger) {
@@ -25,22 +24,13 @@ export class Departure {
 
   /** Why other servers should be used instead; "" = there is no reason. */
   get problem(): string {
-    if (this.#stops) return 'the server is stopping';
-    return this.#drained ? 'the server is being drained' : '';
+    return this.#stops ? 'the server is stopping' : '';
   }
 
-  /** Whether an operator has drained the server. */
-  drain(on: boolean): void {
-    if (on === this.#drained || this.#stops) return;
-    this.#drained = on;
-    this.#engine.nodes?.leave(on);
-    this.#log.info(on ? 'drained: agents go to other servers, and /readyz fails' : 'no longer drained: the server takes agents again');
-  }
-
-  /** The server ends. Resolves when its ports may close. @param ms how long others get to notice, unless they have noticed already, or there are none */
+  /** The server ends. Resolves when its ports may close. @param ms how long others get to notice, if there are any */
   async stop(ms: number): Promise<void> {
     this.#stops = true;
-    if (!this.#drained && (this.#engine.nodes?.others.length ?? 0) > 0) {
+    if ((this.#engine.nodes?.others.length ?? 0) > 0) {
       this.#log.info(`stopping: load balancers and agents have ${ms / 1000} s to go to other servers`);
       this.#engine.nodes?.leave(true);
       await delay(ms);

@@ -4,7 +4,7 @@ import type { Site } from '../stream-handlers/files/served-path.ts';
 import type { ByteSocket } from '../wire/socket.ts';
 
 /**
- * The directories that tunnels may serve. Most agents serve none: their HTTP server is loaded and created with the first visitor, whom it refuses. That of the others is loaded
+ * The directories that tunnels may serve. Most agents serve none: their HTTP server is loaded and created with the first visitor, which gets a refusal. That of the others is loaded
  * at once, since the program's files may be replaced by an update before the first visitor comes.
  */
 export class ServedFiles {

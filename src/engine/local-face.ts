@@ -14,7 +14,7 @@ import type {
   TunnelState,
 } from './face.ts';
 import { PortUnavailableError } from './ports/port-book.ts';
-import { statesInTurns } from './states-in-turns.ts';
+import { gatheredStates } from './gathered-states.ts';
 import { hostsWithCertificateUntil, troublesOf } from './troubles.ts';
 
 /** The interface of an engine that runs in the caller's thread, for the schema, metrics and the store of its state. */
@@ -53,11 +53,11 @@ export class LocalFace implements EngineFace {
   }
 
   async tunnelStates(ids: readonly number[]): Promise<Array<TunnelState | undefined>> {
-    return statesInTurns(ids, (id) => this.#engine.tunnelState(id));
+    return gatheredStates(ids, (id) => this.#engine.tunnelState(id));
   }
 
   async hostStates(ids: readonly number[]): Promise<Array<HostState | undefined>> {
-    return statesInTurns(ids, (id) => this.#engine.hostState(id));
+    return gatheredStates(ids, (id) => this.#engine.hostState(id));
   }
 
   async traffic(): Promise<Traffic> {

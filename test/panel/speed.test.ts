@@ -124,7 +124,7 @@ describeWith('chromium', 'the speed of the panel', () => {
     await addClients(few, many);
     const { page } = await panel.open('/');
     await page.waitForSelector(lost);
-    // Loaded anew each time: otherwise, the list would be shown from memory.
+    // Loaded again each time: otherwise, the list would be shown from memory.
     const toDashboard = async (): Promise<void> => {
       await page.goto(`${panel.origin()}/`);
       await page.waitForSelector(lost);

@@ -12,7 +12,7 @@ import type { ClientState, ConnectionsPage, ConnectionState, EngineEvent, HostSt
 import type { CheckedRecord } from './health-news.ts';
 import { visitorRequest } from './home-opener.ts';
 import { totalsOf } from './known-counters.ts';
-import { statesInTurns } from '../states-in-turns.ts';
+import { gatheredStates } from '../gathered-states.ts';
 import type { Tunnels } from '../tunnels/tunnels.ts';
 
 /** What other nodes may ask for: the state of the clients whose home is here. */
@@ -143,5 +143,5 @@ function answer(stream: Stream, value: unknown): void {
 
 /** Answers with the states of tunnels or hosts. All nodes get the reports on health, which would make the answer some megabytes long. */
 function answerWithoutHealth(stream: Stream, ids: readonly number[], stateOf: (id: number) => TunnelState | HostState | undefined): void {
-  void statesInTurns(ids, stateOf).then((states) => answer(stream, states.map((state) => state ? { ...state, health: null } : null)));
+  void gatheredStates(ids, stateOf).then((states) => answer(stream, states.map((state) => state ? { ...state, health: null } : null)));
 }

@@ -5,7 +5,7 @@ import type { HealthState } from './face.ts';
 const together = 5000;
 
 /** The states of tunnels or hosts, each of which may have thousands of checked targets. */
-export async function statesInTurns<State extends { readonly health: HealthState | null }>(
+export async function gatheredStates<State extends { readonly health: HealthState | null }>(
   ids: readonly number[],
   stateOf: (id: number) => State | undefined,
 ): Promise<Array<State | undefined>> {
