@@ -208,6 +208,12 @@ const explanations: readonly Explanation[] = [
     change: 'true → false',
     why: 'Only the types read this value, so the compiler detects it: no field of a declared host would have that name.',
   },
+  {
+    file: 'src/rules/chosen-keys.ts',
+    line: 'if (this.#owners.size > OWNERS) dropOldest(this.#owners);',
+    change: 'this.#owners.size > OWNERS → this.#owners.size >= OWNERS',
+    why: 'One owner fewer is remembered, of thousands.',
+  },
 ];
 
 /** Why a mutant survives. @param root of the repository */

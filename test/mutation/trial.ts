@@ -12,7 +12,7 @@ export interface Trial {
   readonly failure?: string | undefined;
 }
 
-/** The closest suites are tried in groups of so many: in each those that were measured before come first. */
+/** After the closest suite, the others are tried in groups of so many: in each those that were measured before come first. */
 const AT_ONCE = 6;
 /** Of suites that start the program. */
 const MOST_PROGRAM_SUITES = 2;
@@ -47,8 +47,9 @@ export async function tryOut(number: number, { file }: Mutant, { graph, measurem
   let left = mostMs;
   /** Whether a suite runs its code, and whether one did so while it was on. */
   let [covered, effective] = [false, false];
-  const groups = Array.from({ length: Math.ceil(near.length / AT_ONCE) }, (_, index) => near.slice(index * AT_ONCE, (index + 1) * AT_ONCE));
-  for (const some of [...groups, own.slice(nearest).filter((suite) => measurements.has(suite))]) {
+  const others = near.slice(1);
+  const groups = Array.from({ length: Math.ceil(others.length / AT_ONCE) }, (_, index) => others.slice(index * AT_ONCE, (index + 1) * AT_ONCE));
+  for (const some of [near.slice(0, 1), ...groups, own.slice(nearest).filter((suite) => measurements.has(suite))]) {
     if (left <= 0) break;
     for (const suite of measurements.knownFirst(some)) {
       const measured = await measurements.of(suite, suites);

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { CertificateFault, certificateFacts, certificatePair } from '../../src/rules/certificate.ts';
+import { CertificateFault, certificateFacts, certificatePair, daysLeft } from '../../src/rules/certificate.ts';
 import { covering, makeCertificate, type TestCertificate } from '../support/certificates.ts';
 import { ed25519, p521, secp256k1, slowest, tooLarge } from '../support/unusual-keys.ts';
 
@@ -37,3 +37,10 @@ test('a certificate has 32 KB at most', async () => {
   const { certificate, key } = await makeCertificate(Array.from({ length: 900 }, (_, index) => `${index}${'x'.repeat(40)}.example`));
   expect(() => certificatePair(certificate, key)).toThrow(new CertificateFault('the certificate has more than 1000 names or 32768 bytes'));
 });
+
+test.each([[15 * 86_400_000, 15], [15 * 86_400_000 - 1, 14], [86_400_000 - 1, 0], [-1, 0]])(
+  'a certificate that expires in %i ms has %i whole days left',
+  (ms, days) => {
+    expect(daysLeft(new Date(1_000_000 + ms), 1_000_000)).toBe(days);
+  },
+);

@@ -77,3 +77,9 @@ test("clients known at an address do not wait because of others' guesses there, 
   expect(failed(20).queue('a', 0, right)).toBeGreaterThan(0);
   expect(failed(21).queue('a', 0, { known: true })).toBeGreaterThan(0);
 });
+
+test('so many wrong keys of an address are remembered; one that was forgotten counts as another guess', () => {
+  const penalties = new Penalties({ ...RULES, keys: 2 });
+  for (const key of ['first', 'second', 'third']) penalties.fail('a', 0, key);
+  expect(['third', 'second', 'first'].map((key) => penalties.fail('a', 0, key) === false)).toEqual([true, true, false]);
+});

@@ -23,6 +23,11 @@ test.each(
   expect(privateKeyOf(`${covering.certificate}a comment\r\n${pem.replaceAll('\n', '\r\n')}`)?.equals(key)).toBe(true);
 });
 
+test('a key whose lengths are written in a longer form than they need is read', () => {
+  const key = element(0x30, number(8, 0), element(0x30, Buffer.from('06032b6570', 'hex')), element(0x04, element(0x04, Buffer.alloc(32, 7))));
+  expect(privateKeyOf(pemOf(key))?.asymmetricKeyType).toBe('ed25519');
+});
+
 test.each([
   ['none', covering.certificate],
   ['an encrypted one', rsa().export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' }).toString()],
