@@ -106,6 +106,7 @@ describeWith('chromium', 'GraphiQL', () => {
       'mutation NewUser($input: CreateUserInput!) { createUser(input: $input) { id } a: setPassword(password: "literal secret") }',
     );
     await write(page, 'Variables', '{ "input": { "username": "anna", "password": "the password of anna" } }');
+    await page.waitForFunction(() => JSON.stringify({ ...sessionStorage }).includes('anna'));
     await press(page, 'Headers');
     await write(page, 'Headers', '{ "authorization": "Bearer of a header" }');
     await page.waitForFunction(() => document.querySelector('button[aria-current=true]')?.textContent === 'NewUser');

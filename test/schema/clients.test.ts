@@ -158,6 +158,19 @@ eachDialect('clients', (databases) => {
     }
   });
 
+  test('an ordinary user sets what belongs to the owner; limits, key, web login and owner stay as they are', async () => {
+    const api = await openTestSchema(databases);
+    const owner = await newUser(api);
+    const id = await newClient(api, { verifyKey: 'k', ownerId: owner, rateLimit: 5 });
+    const input = { remark: 'mine', basicUser: 'b', blocklist: ['1.1.1.1'], verifyKey: 'other', rateLimit: 9, webUsername: 'w', webPassword: 'w', ownerId: null };
+    const { data, errors } = await api.run(update, { id, input }, { kind: 'user', userId: owner });
+    expect(errors).toEqual([]);
+    expect(data).toMatchObject({
+      updateClient: { remark: 'mine', blocklist: ['1.1.1.1'], verifyKey: 'k', rateLimit: 5, webUsername: null, owner: { id: owner } },
+    });
+    expect(await row(api, id)).toMatchObject({ remark: 'mine', basicUser: 'b', vkey: 'k' });
+  });
+
   test('a web login has both halves or none; one half may be changed, and both removed', async () => {
     const api = await openTestSchema(databases);
     expect(await api.code(create, { input: { webUsername: 'w' } })).toBe('WEB_LOGIN_INCOMPLETE');

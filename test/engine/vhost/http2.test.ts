@@ -38,6 +38,33 @@ test('sessions count as connections until they end; an abrupt end counts at once
   await eventually(() => server.connections, (count) => count === 1);
 });
 
+test('a session may send any number of requests whose responses it reads: only canceled ones are counted', async () => {
+  const target = http.createServer((_asked, answer) => {
+    answer.end('x');
+  }).listen(0, '127.0.0.1');
+  await once(target, 'listening');
+  const address = target.address();
+  if (address === null || typeof address === 'string') throw new Error('no address');
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [`127.0.0.1:${address.port}`], ...pem })]);
+  const socket = tls.connect({ port: httpsPort, host: '127.0.0.1', servername: 'x.p.example.com', ALPNProtocols: ['h2'], rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const session = http2.connect('https://x.p.example.com', { createConnection: () => socket });
+  let answered = 0;
+  // More than may be canceled at once (500), and than more are allowed meanwhile.
+  for (let round = 0; round < 30; round++) {
+    await Promise.all(Array.from({ length: 50 }, async () => {
+      const request = session.request({ ':path': '/' });
+      const [headers] = await once(request, 'response');
+      request.resume();
+      await once(request, 'close');
+      if (headers[':status'] === 200) answered++;
+    }));
+  }
+  expect(answered).toBe(1500);
+  session.close();
+  target.close();
+});
+
 test('a body of megabytes passes both ways whole, however the two sides wait for each other', async () => {
   const target = http.createServer((asked, answer) => {
     asked.pipe(answer);
