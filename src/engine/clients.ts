@@ -1,4 +1,3 @@
-import { addBytes } from '../rules/byte-count.ts';
 import { AddressSet, turnedAwayBy } from '../rules/ip-access.ts';
 import { canonicalAddress } from '../rules/ip-address.ts';
 import { sameSecret } from '../rules/login.ts';
@@ -6,6 +5,7 @@ import { Pace } from '../rules/pace.ts';
 import { visitorKeyOf } from '../rules/vkey.ts';
 import { ControlBudget } from '../wire/control-budget.ts';
 import { keyIdOf } from '../wire/handshake.ts';
+import { AgentHistory } from './agent-history.ts';
 import type { AgentSession } from './bridge/agent-session.ts';
 import type { Reason } from './bridge/reasons.ts';
 import {
@@ -23,6 +23,7 @@ import {
 } from './face.ts';
 import type { ClientUsage } from './limits/client-usage.ts';
 import type { Meter } from './limits/meter.ts';
+import { NO_TRAFFIC, trafficSum } from '../rules/traffic-sum.ts';
 import { AllowedAddresses } from './limits/allowed-addresses.ts';
 import { sameLines, type VisitorLists } from './limits/visitor-lists.ts';
 
@@ -55,14 +56,13 @@ export class ClientEntry {
   readonly meter: ClientUsage;
   readonly tunnels = new Set<ClientTunnel>();
   session: AgentSession | undefined;
+  readonly history = new AgentHistory();
   /** Its agent, which is not connected, said that it ends. */
   ended = false;
   /** The client may not serve, and was already cut off. */
   suspended = false;
   /** The session of an agent that has moved to another server. */
   #former: AgentSession | undefined;
-  #lastOnlineAt: number | null = null;
-  #address = '';
   /** The address at which its agent was last seen, also before the server's start; "" = none. */
   lastAddress: string;
   /** Shared by all its sessions: a new session does not reset it. */
@@ -70,8 +70,6 @@ export class ClientEntry {
   readonly #pace = new Pace(SESSIONS);
   /** When a session last ended because its agent broke the protocol. */
   #brokenAt = Number.NEGATIVE_INFINITY;
-  #localAddress = '';
-  #version = '';
 
   /** @param lastAddress the stored address at which its agent was last seen */
   constructor(wanted: WantedClient, lists: VisitorLists, meter: ClientUsage, lastAddress = '') {
@@ -153,18 +151,15 @@ export class ClientEntry {
 
   connected(session: AgentSession, now: number): void {
     this.session = session;
-    this.#lastOnlineAt = now;
-    this.#address = session.address;
     this.lastAddress = session.address;
-    this.#localAddress = session.info.localAddress;
-    this.#version = session.info.version;
+    this.history.begin(session, now);
   }
 
   /** @param ended its agent said that it ends */
-  disconnected(now: number, ended: boolean): void {
+  disconnected(session: Pick<AgentSession, 'end' | 'endText'>, now: number, ended: boolean): void {
     this.ended = ended;
     this.session = undefined;
-    this.#lastOnlineAt = now;
+    this.history.end(session, now);
   }
 
   /** Its agent has moved to another server: the open connections of the session may end. */
@@ -172,7 +167,7 @@ export class ClientEntry {
     if (!this.session) return;
     this.#former?.close('replaced');
     this.#former = this.session;
-    this.disconnected(now, false);
+    this.disconnected({ end: 'moved', endText: 'the agent has connected to another server of the installation' }, now, false);
   }
 
   /** Ends the agent's session, and a former one whose last connections are ending. */
@@ -204,19 +199,7 @@ export class ClientEntry {
   }
 
   state(now: number): ClientState {
-    const { connections, refusals, rate, inlet, export: exported } = this.meter;
-    return {
-      connected: this.session !== undefined,
-      address: this.#address,
-      localAddress: this.#localAddress,
-      version: this.#version,
-      connections,
-      refusals,
-      rate,
-      inletBytes: inlet,
-      exportBytes: exported,
-      lastOnlineAt: this.session ? now : this.#lastOnlineAt,
-    };
+    return { ...this.history.state(now), refusals: this.meter.refusals, ...this.meter.traffic };
   }
 }
 
@@ -245,13 +228,9 @@ export class Clients {
 
   /** Open connections and bytes of the visitors of clients, together. @param of whether a client counts */
   traffic(of: (clientId: number) => boolean = () => true): Traffic {
-    const sum = { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 };
+    let sum = NO_TRAFFIC;
     for (const { meter, wanted: { id } } of this.all()) {
-      if (!of(id)) continue;
-      sum.connections += meter.connections;
-      sum.rate = addBytes(sum.rate, meter.rate);
-      sum.inletBytes = addBytes(sum.inletBytes, meter.inlet);
-      sum.exportBytes = addBytes(sum.exportBytes, meter.export);
+      if (of(id)) sum = trafficSum(sum, meter.traffic);
     }
     return sum;
   }

@@ -6,6 +6,7 @@ import { ClientChanges } from './client-changes.ts';
 import type { EngineOptions, StoredState } from './engine-options.ts';
 import { Environment } from './environment.ts';
 import type {
+  AgentSessionState,
   CertificateState,
   ClientState,
   ConnectionsPage,
@@ -151,6 +152,11 @@ export class Engine {
   /** undefined = no such client */
   clientState(id: number): ClientState | undefined {
     return this.#environment.clients.get(id)?.state(this.#environment.now());
+  }
+
+  /** @see EngineFace.agentSessions */
+  agentSessions(clientId: number): readonly AgentSessionState[] {
+    return this.#environment.clients.get(clientId)?.history.sessions ?? [];
   }
 
   /** undefined = no such tunnel */

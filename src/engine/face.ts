@@ -178,9 +178,50 @@ export type RefusalCause = typeof refusalCauses[number];
 /** Refused connections since the server started, by cause; absent causes have not occurred. */
 export type Refusals = Readonly<Partial<Record<RefusalCause, number>>>;
 
+/** Why the session of an agent ended: what the agent did, what happened to its connection, or why the server ended it. */
+export const sessionEnds = [
+  'agentStopped',
+  'lost',
+  'protocol',
+  'moved',
+  'replaced',
+  'disabled',
+  'expired',
+  'keyChanged',
+  'transportChanged',
+  'configRefused',
+  'tooMuchDeclared',
+  'serverStopped',
+] as const;
+/** @see sessionEnds */
+export type SessionEnd = typeof sessionEnds[number];
+
+/** A session of a client's agent. */
+export interface AgentSessionState {
+  /** ms since the epoch. */
+  readonly since: number;
+  /** ms since the epoch; null = it is connected. */
+  readonly until: number | null;
+  /** The agent's, as the bridge saw it, without port. */
+  readonly address: string;
+  readonly version: string;
+  /** It ran over TLS. */
+  readonly secure: boolean;
+  /** null = it has not ended. */
+  readonly end: SessionEnd | null;
+  /** Why it ended, for people; "" = it has not ended. */
+  readonly endText: string;
+}
+
 /** Running state of a client. Bytes are totals since the client was made. */
 export interface ClientState {
   readonly connected: boolean;
+  /** When its agent connected, ms since the epoch; null = it is not connected. */
+  readonly connectedSince: number | null;
+  /** Its agent is connected over TLS. */
+  readonly secure: boolean;
+  /** Why its agent's last session ended; null = it is connected, or was not since the server started. */
+  readonly end: SessionEnd | null;
   /** The agent's address as the bridge saw it, without port; "" = not seen since the server started. */
   readonly address: string;
   /** LAN addresses the agent reported. */
@@ -190,8 +231,10 @@ export interface ClientState {
   readonly connections: number;
   /** Over all its tunnels and hosts. */
   readonly refusals: Refusals;
-  /** Bytes moved in the last whole second, both directions. */
+  /** Bytes moved in the last whole second: in both directions, from visitors, and to them. */
   readonly rate: number;
+  readonly inletRate: number;
+  readonly exportRate: number;
   readonly inletBytes: number;
   readonly exportBytes: number;
   /** ms since the epoch; null = not seen since the server started. */
@@ -206,7 +249,10 @@ export interface TunnelState {
   readonly error: string;
   readonly connections: number;
   readonly refusals: Refusals;
+  /** As for a client. */
   readonly rate: number;
+  readonly inletRate: number;
+  readonly exportRate: number;
   readonly inletBytes: number;
   readonly exportBytes: number;
   /** Datagrams that were dropped (udp) since the server started: too many were queued, or the visitor was refused. */
@@ -306,8 +352,8 @@ export interface AcmeState {
   readonly nextAt: number | null;
 }
 
-/** Current traffic. Bytes are totals; rate: bytes in both directions in the last whole second. */
-export type Traffic = Pick<TunnelState, 'connections' | 'rate' | 'inletBytes' | 'exportBytes'>;
+/** Current traffic. Bytes are totals; rates are bytes in the last whole second. */
+export type Traffic = Pick<TunnelState, 'connections' | 'rate' | 'inletRate' | 'exportRate' | 'inletBytes' | 'exportBytes'>;
 
 /** Some rows of a list. */
 export interface RowRange {
@@ -387,6 +433,8 @@ export interface EngineFace {
   /** The ids of everything that is wanted. Takes time in proportion to their number. */
   wanted(): Promise<WantedIds>;
   clientStates(ids: readonly number[]): Promise<Array<ClientState | undefined>>;
+  /** The sessions of a client's agent since the server started, the newest first, as many as are remembered. */
+  agentSessions(clientId: number): Promise<readonly AgentSessionState[]>;
   tunnelStates(ids: readonly number[]): Promise<Array<TunnelState | undefined>>;
   hostStates(ids: readonly number[]): Promise<Array<HostState | undefined>>;
   /** The current certificate status of hosts; undefined = TLS is passed through to the target, or the host is for HTTP only. */

@@ -1,5 +1,6 @@
 import type { Engine } from './engine.ts';
 import type {
+  AgentSessionState,
   ClientState,
   ConnectionsPage,
   ConnectionState,
@@ -50,6 +51,10 @@ export class LocalFace implements EngineFace {
 
   async clientStates(ids: readonly number[]): Promise<Array<ClientState | undefined>> {
     return ids.map((id) => this.#engine.clientState(id));
+  }
+
+  async agentSessions(clientId: number): Promise<readonly AgentSessionState[]> {
+    return this.#engine.agentSessions(clientId);
   }
 
   async tunnelStates(ids: readonly number[]): Promise<Array<TunnelState | undefined>> {

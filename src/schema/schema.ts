@@ -30,6 +30,7 @@ import './audit/queries.ts';
 import './traffic/queries.ts';
 import './subscriptions/subscriptions.ts';
 import './traffic/subscriptions.ts';
+import './agent-session/queries.ts';
 import './connection/queries.ts';
 import './connection/mutations.ts';
 import './import/mutations.ts';

@@ -75,6 +75,8 @@ const nodeRequest = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('clients'), ids }),
   z.object({ kind: z.literal('tunnels'), ids }),
   z.object({ kind: z.literal('hosts'), ids }),
+  /** The sessions of a client's agent that began at the node. */
+  z.object({ kind: z.literal('agentSessions'), clientId: z.int() }),
   z.object({ kind: z.literal('traffic') }),
   /** What the node has counted for a client whose home it was until now. */
   z.object({ kind: z.literal('totals'), clientId: z.int() }),

@@ -168,6 +168,19 @@ const queries: Readonly<Record<string, ExpectedField>> = {
     field: (id) => `connections(clientId: ${id}) { total rows { id address tunnel { id } host { id } } }`,
     value: (id) => ({ total: 1, rows: [{ id, address: '192.0.2.1', tunnel: { id }, host: null }] }),
   },
+  agentSessions: {
+    ...changed,
+    field: (id) => `agentSessions(clientId: ${id}) { connectedAt endedAt endReason endText address version secure }`,
+    value: (id) => [{
+      connectedAt: '1970-01-01T00:00:01.000Z',
+      endedAt: '1970-01-01T00:00:02.000Z',
+      endReason: 'LOST',
+      endText: 'silent',
+      address: `192.0.2.${id}`,
+      version: '1',
+      secure: true,
+    }],
+  },
   'traffic of a user': {
     ...account,
     field: (id) => `traffic(resource: USER, id: ${id}, step: DAY, from: "2026-01-01T00:00:00Z", to: "2026-12-31T00:00:00Z") { inletBytes }`,

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { schema } from '../../src/schema/schema.ts';
 import { testApis, type Api } from '../support/api.ts';
 import { testDatabases } from '../support/database.ts';
+import { onlineState } from '../support/client-state.ts';
 import { subscribe, type Subscription } from '../support/sse.ts';
 import { agentsAway } from './graphql-fields.ts';
 import { isAdministrator, isAtLeast, isTheirs, isUnknown, type Least, seenBy } from './roles.ts';
@@ -112,18 +113,7 @@ test.each(Object.entries(expected))('%s', async (_name, rule) => {
   const { api, as } = await openWorld(await apis.start());
   if (rule.given !== undefined) await api.store.db.$executeRawUnsafe(rule.given);
   for (const id of [1, 2, 3]) {
-    api.engine.clients.set(id, {
-      connected: true,
-      address: '',
-      localAddress: '',
-      version: '',
-      connections: 0,
-      rate: 0,
-      inletBytes: 100 * id,
-      exportBytes: 0,
-      lastOnlineAt: 0,
-      refusals: {},
-    });
+    api.engine.clients.set(id, onlineState({ inletBytes: 100 * id }));
   }
   const calls = await Promise.all(callers.flatMap((caller) =>
     targetNames.map(async (target) => {

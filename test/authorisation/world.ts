@@ -66,7 +66,10 @@ export async function openWorld(api: Api): Promise<World> {
   await api.store.db.auditEntry.create({
     data: { at: new Date(), callerKind: 'admin', method: 'signature', address: '', resource: 'client', resourceId: '1', action: 'create' },
   });
-  for (const id of [1, 2, 3]) api.engine.addVisitor(id, { kind: 'tunnel', id }, { id });
+  for (const id of [1, 2, 3]) {
+    api.engine.addVisitor(id, { kind: 'tunnel', id }, { id });
+    api.engine.sessions.set(id, [{ since: 1000, until: 2000, address: `192.0.2.${id}`, version: '1', secure: true, end: 'lost', endText: 'silent' }]);
+  }
   const copy = await StoreCopy.of(api.store);
   const nobody: Carried = { headers: {}, parameters: {} };
   const tokenOf = (index: number): Carried => ({ headers: { authorization: `Bearer ${tokens[index]?.token}` }, parameters: {} });

@@ -12,10 +12,10 @@ test('totals continue from what was stored; the rate is that of the last whole s
   m.countExport(20);
   expect([m.inlet, m.export, m.rate]).toEqual([1010, 25, 0]);
   ticker.tick();
-  expect(m.rate).toBe(30);
+  expect(m.traffic).toMatchObject({ rate: 30, inletRate: 10, exportRate: 20 });
   m.countInlet(1);
   ticker.tick();
-  expect(m.rate).toBe(1);
+  expect(m.traffic).toMatchObject({ rate: 1, inletRate: 1, exportRate: 0 });
   ticker.tick();
   expect([m.rate, m.inlet, m.export]).toEqual([0, 1011, 25]);
 });

@@ -28,7 +28,25 @@ test('a second agent with the same vkey replaces the first, and the log names bo
   const entry = await server.log.line(/second agent with the same vkey replaces the first/);
   expect(entry).toMatchObject({ clientId: 1, was: expect.stringMatching(/^127\.0\.0\.1:\d+$/), now: expect.stringMatching(/^127\.0\.0\.1:\d+$/) });
   expect(entry['was']).not.toBe(entry['now']);
-  expect(server.engine.clientState(CLIENT.id)?.connected).toBe(true);
+  expect(server.engine.clientState(CLIENT.id)).toMatchObject({ connected: true, connectedSince: expect.any(Number), secure: false, end: null });
+  expect(server.engine.agentSessions(CLIENT.id)).toMatchObject([
+    { until: null, end: null, endText: '' },
+    { until: expect.any(Number), address: '127.0.0.1', version: '0.0.1', end: 'replaced', endText: expect.stringMatching(/same vkey from 127/) },
+  ]);
+});
+
+test('the last ten sessions of an agent are remembered, each with its end', async () => {
+  const server = await startEngine();
+  for (let n = 0; n < 11; n++) {
+    const { agent } = await startAgent(server);
+    await agent.stop();
+    await eventually(() => server.engine.clientState(CLIENT.id)?.connected, (connected) => connected === false);
+  }
+  const sessions = server.engine.agentSessions(CLIENT.id);
+  expect(sessions).toHaveLength(10);
+  expect(new Set(sessions.map(({ end }) => end))).toEqual(new Set(['agentStopped']));
+  expect(sessions[0]?.since).toBeGreaterThanOrEqual(sessions[9]?.since ?? Number.POSITIVE_INFINITY);
+  expect(server.engine.clientState(CLIENT.id)).toMatchObject({ end: 'agentStopped', connectedSince: null, version: '0.0.1' });
 });
 
 test('the visitors of a replaced agent are closed, new ones go to the second', async () => {
@@ -54,16 +72,17 @@ test.each([
 
 test.each(
   [
-    ['disabled', { kind: 'client', client: { ...CLIENT, enabled: false } }, /the client is disabled/],
-    ['given another vkey', { kind: 'client', client: { ...CLIENT, vkey: 'another' } }, /the vkey of the client was changed/],
-    ['deleted', { kind: 'clientRemoved', id: CLIENT.id }, /the client was deleted/],
+    ['disabled', { kind: 'client', client: { ...CLIENT, enabled: false } }, /the client is disabled/, 'disabled'],
+    ['given another vkey', { kind: 'client', client: { ...CLIENT, vkey: 'another' } }, /the vkey of the client was changed/, 'keyChanged'],
+    ['deleted', { kind: 'clientRemoved', id: CLIENT.id }, /the client was deleted/, undefined],
   ] as const,
-)('the agent of a client that is %s is disconnected at once, with the reason', async (_, change, text) => {
+)('the agent of a client that is %s is disconnected at once, with the reason', async (_, change, text, end) => {
   const server = await startEngine();
   const { log } = await startAgent(server);
   await server.engine.apply(change);
   expect((await log.line(/^connection to .* lost/)).msg).toMatch(text);
   expect(server.engine.clientState(CLIENT.id)?.connected ?? false).toBe(false);
+  expect(server.engine.clientState(CLIENT.id)?.end).toBe(end);
 });
 
 test('a client that expires is cut off by the next sweep, and is back when its time is extended', async () => {
@@ -270,7 +289,7 @@ test.each([
   bad.write(bytes);
   await gone;
   expect((await server.log.line(/agent disconnected/))['reason']).toMatch(/protocol error/);
-  expect(server.engine.clientState(CLIENT.id)?.connected).toBe(false);
+  expect(server.engine.clientState(CLIENT.id)).toMatchObject({ connected: false, end: 'protocol' });
   expect(await roundTrip(other, 'unharmed')).toBe('unharmed');
   now += 4999;
   expect((await offer(server, CLIENT.vkey)).refusal).toMatchObject({ code: 'too-often', retryAfterMs: 5000 });
@@ -289,6 +308,7 @@ test('an agent that falls silent is disconnected, and its visitors are closed', 
   relay.freeze();
   await closed(visitor);
   expect((await server.log.line(/agent disconnected/))['reason']).toMatch(/no sign of life/);
+  expect(server.engine.agentSessions(CLIENT.id)).toMatchObject([{ end: 'lost', endText: expect.stringMatching(/no sign of life/) }]);
 });
 
 test('the agent notices a frozen server too and connects again', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import type { ClientState } from '../../src/engine/face.ts';
+import { onlineState } from '../support/client-state.ts';
 import { EventRate, eventCostPerSecond } from '../../src/http/event-results.ts';
 import { limits } from '../../src/http/graphql-limits.ts';
 import { newToken } from '../../src/schema/access/tokens.ts';
@@ -12,18 +12,7 @@ import { tunnelOf } from '../support/tunnel.ts';
 import { hostOf } from '../support/vhost.ts';
 
 const start = testApps();
-const online: ClientState = {
-  connected: true,
-  address: '203.0.113.9',
-  localAddress: '',
-  version: '1',
-  connections: 2,
-  refusals: {},
-  rate: 1000,
-  inletBytes: 600,
-  exportBytes: 400,
-  lastOnlineAt: 1,
-};
+const online = onlineState({ connections: 2, rate: 1000, inletRate: 700, exportRate: 300, inletBytes: 600, exportBytes: 400 });
 const clientChanged = 'subscription { clientChanged { id client { remark runtime { connected } } } }';
 
 /** A user with a token. */

@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { testApis, type Api } from '../support/api.ts';
 import { eitherDialect } from '../support/database.ts';
+import { onlineState } from '../support/client-state.ts';
 
 const made = new Date(2026, 10, 21, 9, 30);
 
@@ -106,18 +107,18 @@ eitherDialect('the endpoints under /client', (databases) => {
 
     test('answers what the agent does now', async () => {
       await addClient({ flow_limit: '5' });
-      api.engine.clients.set(1, {
-        connected: true,
-        address: '203.0.113.9',
-        localAddress: '192.168.1.20',
-        version: '0.1.0',
-        connections: 3,
-        refusals: {},
-        rate: 512,
-        inletBytes: 2097152,
-        exportBytes: 1048576,
-        lastOnlineAt: new Date(2026, 10, 21, 10).getTime(),
-      });
+      api.engine.clients.set(
+        1,
+        onlineState({
+          localAddress: '192.168.1.20',
+          version: '0.1.0',
+          connections: 3,
+          rate: 512,
+          inletBytes: 2097152,
+          exportBytes: 1048576,
+          lastOnlineAt: new Date(2026, 10, 21, 10).getTime(),
+        }),
+      );
       expect(await record()).toEqual({
         code: 1,
         data: {

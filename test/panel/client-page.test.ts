@@ -120,4 +120,16 @@ describeWith('chromium', 'the page of a client', () => {
     await page.waitForFunction(() => document.querySelector('#h-state')?.parentElement?.textContent?.includes('Serves'));
     expect(complaints).toEqual([]);
   }, timeout);
+
+  test('shows when the agent came and left, and why', async () => {
+    const { page, complaints } = await panel.open(`/clients/${client}/sessions`);
+    await shows(page, 'Online since');
+    await shows(page, 'without TLS');
+    await page.waitForSelector('tbody tr[data-row]');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await panel.write('/client/changestatus/', { id: client, status: 0 });
+    await shows(page, 'Why it left');
+    await shows(page, 'The client was stopped');
+    expect(complaints).toEqual([]);
+  }, timeout);
 });

@@ -14,6 +14,7 @@ export const pages: Readonly<Record<string, string>> = {
   'client-hosts': '/clients/1/hosts',
   'client-connections': '/clients/1/connections',
   'client-traffic': '/clients/1/traffic',
+  'client-sessions': '/clients/1/sessions',
   'client-limits': '/clients/2/limits',
   'client-audit': '/clients/1/audit',
   'client-edit': '/clients/1/edit',

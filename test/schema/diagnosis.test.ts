@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { type CertificateState, refusalCauses } from '../../src/engine/face.ts';
 import { eitherDialect } from '../support/database.ts';
+import { onlineState } from '../support/client-state.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const gate = 'name outcome explanation remedy';
@@ -13,18 +14,7 @@ const ask = `query ($host: String!, $path: String, $scheme: RequestScheme!, $fro
 const askTunnel = `query ($id: ID!, $from: String, $probe: Boolean) {
   diagnoseTunnel(id: $id, visitorAddress: $from, probe: $probe) { tunnel { id } gates { ${gate} } stoppedBy { name explanation } probes { target reached error } }
 }`;
-const online = {
-  connected: true,
-  address: '203.0.113.9',
-  localAddress: '',
-  version: '1',
-  connections: 0,
-  refusals: {},
-  rate: 0,
-  inletBytes: 0,
-  exportBytes: 0,
-  lastOnlineAt: Date.now(),
-};
+const online = onlineState({ lastOnlineAt: Date.now() });
 const newClient = (api: TestSchema, input = {}) => api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
 const newHost = (api: TestSchema, input: Readonly<Record<string, unknown>>) =>
   api.id('mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', { input });

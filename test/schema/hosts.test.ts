@@ -382,9 +382,20 @@ eitherDialect('hosts', (databases) => {
     const api = await openTestSchema(databases);
     const id = await newHost(api, await newClient(api));
     const operation = `query ($id: ID!) { host(id: $id) { runtime {
-      running error connections refusals { cause count } rate inletBytes exportBytes health { type }
+      running error connections refusals { cause count } rate inletRate exportRate inletBytes exportBytes health { type }
     } } }`;
-    const idle = { running: false, error: null, connections: 0, refusals: [], rate: 0, inletBytes: 3, exportBytes: Number.MAX_SAFE_INTEGER, health: null };
+    const idle = {
+      running: false,
+      error: null,
+      connections: 0,
+      refusals: [],
+      rate: 0,
+      inletRate: 0,
+      exportRate: 0,
+      inletBytes: 3,
+      exportBytes: Number.MAX_SAFE_INTEGER,
+      health: null,
+    };
     await api.services.store.db.host.update({ where: { id }, data: { inletBytes: 3n, exportBytes: 2n ** 53n - 1n } });
     api.engine.wantedHosts.delete(id);
     expect(await api.record(operation, { id })).toEqual({ runtime: idle });
@@ -394,6 +405,8 @@ eitherDialect('hosts', (databases) => {
       connections: 2,
       refusals: { login: 3, offline: 1 },
       rate: 9,
+      inletRate: 7,
+      exportRate: 2,
       inletBytes: 4,
       exportBytes: 5,
       health: null,
@@ -405,6 +418,8 @@ eitherDialect('hosts', (databases) => {
         connections: 2,
         refusals: [{ cause: 'OFFLINE', count: 1 }, { cause: 'LOGIN', count: 3 }],
         rate: 9,
+        inletRate: 7,
+        exportRate: 2,
         inletBytes: 4,
         exportBytes: 5,
       },
@@ -415,6 +430,8 @@ eitherDialect('hosts', (databases) => {
       connections: 0,
       refusals: {},
       rate: 0,
+      inletRate: 0,
+      exportRate: 0,
       inletBytes: 4,
       exportBytes: 5,
       health: null,

@@ -1,24 +1,24 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import type { ClientState } from '../../src/engine/face.ts';
+import { onlineState } from '../support/client-state.ts';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 import { countStatements } from '../support/statements.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
 import type { TestStore } from '../support/test-store.ts';
 
-const online: ClientState = {
-  connected: true,
-  address: '203.0.113.9',
+const online = onlineState({
+  connectedSince: Date.UTC(2026, 10, 21, 9),
   localAddress: '192.168.1.20',
   version: '0.1.0',
   connections: 2,
-  refusals: {},
   rate: 10,
+  inletRate: 4,
+  exportRate: 6,
   inletBytes: 100,
   exportBytes: 200,
   lastOnlineAt: Date.UTC(2026, 10, 21, 10),
-};
+});
 
 /** 100 clients of four owners, three tunnels each. */
 async function seed({ services: { store } }: TestSchema): Promise<number[]> {
@@ -172,15 +172,20 @@ eachDialect('lists', (databases) => {
       exportBytes: 7n,
     }));
     const operation =
-      'query ($id: ID!) { client(id: $id) { runtime { connected address localAddress version connections refusals { cause count } rate inletBytes exportBytes lastOnlineAt } } }';
+      'query ($id: ID!) { client(id: $id) { runtime { connected connectedSince secure endReason address localAddress version connections refusals { cause count } rate inletRate exportRate inletBytes exportBytes lastOnlineAt } } }';
     const remembered = {
       connected: false,
+      connectedSince: null,
+      secure: false,
+      endReason: null,
       address: '198.51.100.1',
       localAddress: '10.0.0.1',
       version: '0.0.9',
       connections: 0,
       refusals: [],
       rate: 0,
+      inletRate: 0,
+      exportRate: 0,
       inletBytes: Number.MAX_SAFE_INTEGER,
       exportBytes: 7,
       lastOnlineAt: '2026-11-20T00:00:00.000Z',
@@ -189,6 +194,8 @@ eachDialect('lists', (databases) => {
     api.engine.clients.set(id, {
       ...online,
       connected: false,
+      connectedSince: null,
+      secure: false,
       address: '',
       localAddress: '',
       version: '',
@@ -197,11 +204,17 @@ eachDialect('lists', (databases) => {
       connections: 0,
       refusals: {},
       rate: 0,
+      inletRate: 0,
+      exportRate: 0,
     });
     expect(await api.record(operation, { id })).toEqual({ runtime: { ...remembered, inletBytes: 9, exportBytes: 200 } });
     api.engine.clients.set(id, { ...online, refusals: { blackList: 2, offline: 3 * 2 ** 30 } });
     const refusals = [{ cause: 'OFFLINE', count: 2 ** 31 - 1 }, { cause: 'BLOCKLIST', count: 2 }];
-    expect(await api.record(operation, { id })).toEqual({ runtime: { ...online, refusals, lastOnlineAt: '2026-11-21T10:00:00.000Z' } });
+    const { end: _, ...shown } = online;
+    const times = { connectedSince: '2026-11-21T09:00:00.000Z', lastOnlineAt: '2026-11-21T10:00:00.000Z' };
+    expect(await api.record(operation, { id })).toEqual({ runtime: { ...shown, endReason: null, refusals, ...times } });
+    api.engine.clients.set(id, { ...online, connected: false, connectedSince: null, end: 'replaced' });
+    expect(await api.record(operation, { id })).toMatchObject({ runtime: { connected: false, connectedSince: null, endReason: 'REPLACED' } });
   });
 
   test('a second mutation of an operation does not answer with what the first one looked up', async () => {

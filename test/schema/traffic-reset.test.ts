@@ -3,12 +3,12 @@ import pino from 'pino';
 import { z } from 'zod';
 import type { CounterBatch } from '../../src/store/hot/counters.ts';
 import { StateSaver } from '../../src/store/state-saver.ts';
+import { onlineState } from '../support/client-state.ts';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 
 const seen = { connected: true, rate: 0, address: '', localAddress: '', version: '', lastOnlineAt: null };
-const state = { connected: true, address: '', localAddress: '', version: '', connections: 0, refusals: {}, rate: 0, lastOnlineAt: null };
 const reset = (kind: string, id: number | string) => `mutation { reset${kind}Traffic(id: ${id}) { id runtime { inletBytes exportBytes } } }`;
 const entries = z.object({
   auditEntries: z.object({ rows: z.array(z.object({ resource: z.string(), action: z.string(), before: z.unknown(), after: z.unknown() })) }),
@@ -55,7 +55,7 @@ eachDialect('a reset of traffic', (databases) => {
     const api = await openTestSchema(databases);
     const { store } = api.services;
     const [id = 0] = await seedClients(store, 1, () => ({ inletBytes: 1000n, exportBytes: 0n }));
-    api.engine.clients.set(id, { ...state, inletBytes: 1500, exportBytes: 7 });
+    api.engine.clients.set(id, onlineState({ inletBytes: 1500, exportBytes: 7, lastOnlineAt: null }));
     await api.ok(reset('Client', id));
     expect(api.engine.applied).toMatchObject([{ inletBytes: 1500, exportBytes: 7 }]);
     expect(await series(api, id)).toEqual([500, 7]);

@@ -27,6 +27,7 @@ export function apart(engine: EngineFace): EngineFace {
     apply: across((change) => engine.apply(change)),
     wanted: across(() => engine.wanted()),
     clientStates: across((ids) => engine.clientStates(ids)),
+    agentSessions: across((clientId) => engine.agentSessions(clientId)),
     tunnelStates: across((ids) => engine.tunnelStates(ids)),
     hostStates: across((ids) => engine.hostStates(ids)),
     hostCertificates: across((questions) => engine.hostCertificates(questions)),

@@ -1,6 +1,8 @@
+import { NO_TRAFFIC, trafficSum } from '../../src/rules/traffic-sum.ts';
 import type {
   CertificateQuestion,
   CertificateState,
+  AgentSessionState,
   ClientState,
   ConnectionsPage,
   ConnectionState,
@@ -144,6 +146,13 @@ export class FakeEngine implements EngineFace {
     return ids.map((id) => this.clients.get(id));
   }
 
+  /** Sessions of agents, as far as the test gives them. */
+  readonly sessions = new Map<number, readonly AgentSessionState[]>();
+
+  async agentSessions(clientId: number): Promise<readonly AgentSessionState[]> {
+    return this.sessions.get(clientId) ?? [];
+  }
+
   async tunnelStates(ids: readonly number[]): Promise<Array<TunnelState | undefined>> {
     return ids.map((id) => this.#tunnelState(id));
   }
@@ -163,6 +172,8 @@ export class FakeEngine implements EngineFace {
       connections: 0,
       refusals: this.refusals.get(id) ?? {},
       rate: 0,
+      inletRate: 0,
+      exportRate: 0,
       inletBytes: 0,
       exportBytes: 0,
       dropped: 0,
@@ -219,6 +230,8 @@ export class FakeEngine implements EngineFace {
         refusals: refusals ?? {},
         connections: 0,
         rate: 0,
+        inletRate: 0,
+        exportRate: 0,
         inletBytes: 0,
         exportBytes: 0,
         health: this.health.get(`host ${id}`) ?? null,
@@ -252,14 +265,7 @@ export class FakeEngine implements EngineFace {
   }
 
   async traffic(): Promise<Traffic> {
-    const sum = { connections: 0, rate: 0, inletBytes: 0, exportBytes: 0 };
-    for (const { connections, rate, inletBytes, exportBytes } of this.clients.values()) {
-      sum.connections += connections;
-      sum.rate += rate;
-      sum.inletBytes += inletBytes;
-      sum.exportBytes += exportBytes;
-    }
-    return sum;
+    return Array.from(this.clients.values()).reduce<Traffic>(trafficSum, NO_TRAFFIC);
   }
 
   async probe(_clientId: number, target: string): Promise<string> {

@@ -3,7 +3,8 @@ import { Mux, type MuxOptions, type Stream } from '../../wire/mux.ts';
 import type { OtherServer, OtherServersMessage } from '../../wire/other-servers.ts';
 import { byeSchema } from '../../wire/session-messages.ts';
 import type { ByteSocket, SocketAddress } from '../../wire/socket.ts';
-import { type Reason, reasons } from './reasons.ts';
+import type { SessionEnd } from '../face.ts';
+import { type Reason, reasons, sessionEndOf } from './reasons.ts';
 
 /**
  * Maximum streams of one session. Each has 1 MB of credit, which the server may have to buffer when agents or visitors stop reading. Beyond this limit,
@@ -35,6 +36,8 @@ export abstract class BridgeSession {
   protected readonly mux: Mux;
   protected readonly log: Logger;
   #ending = false;
+  #end: SessionEnd = 'lost';
+  #endText = '';
 
   /** @param who the peer's name in the log: "agent" */
   protected constructor({ id, key, socket, log, mux }: SessionStart, who: string) {
@@ -49,10 +52,14 @@ export abstract class BridgeSession {
       onOpen: (stream, payload) => this.onOpen(stream, payload),
       onControl: (message) => {
         const bye = byeSchema.safeParse(message);
-        if (bye.success) this.mux.close(`the ${who} says: ${bye.data.text}`);
-        else this.onControl(message);
+        if (bye.success) {
+          this.#end = 'agentStopped';
+          this.mux.close(`the ${who} says: ${bye.data.text}`);
+        } else this.onControl(message);
       },
       onClose: (reason, _cut, atFault) => {
+        if (atFault) this.#end = 'protocol';
+        this.#endText = reason;
         this.log.info({ reason }, `${who} disconnected`);
         this.onGone(atFault);
       },
@@ -67,6 +74,16 @@ export abstract class BridgeSession {
 
   /** The session is over; called once. @param atFault as for `MuxHandlers.onClose` */
   protected abstract onGone(atFault: boolean): void;
+
+  /** Why it ended. */
+  get end(): SessionEnd {
+    return this.#end;
+  }
+
+  /** Why it ended, for people. */
+  get endText(): string {
+    return this.#endText;
+  }
 
   get streamCount(): number {
     return this.mux.streamCount;
@@ -98,6 +115,7 @@ export abstract class BridgeSession {
   close(reason: Reason, text: string = reasons[reason]): void {
     if (this.#ending) return;
     this.#ending = true;
+    this.#end = sessionEndOf[reason] ?? 'lost';
     this.mux.sendControl({ type: 'bye', code: reason, text });
     this.mux.close(text);
   }

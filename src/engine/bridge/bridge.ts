@@ -482,7 +482,7 @@ export class Bridge {
     this.#sessions.delete(session.id);
     if (atFault) entry.sessionBroken(this.#options.now());
     if (entry.session !== session) return;
-    entry.disconnected(this.#options.now(), session.leaving);
+    entry.disconnected(session, this.#options.now(), session.leaving);
     this.#options.onSeen(entry);
   }
 

@@ -1,3 +1,5 @@
+import type { SessionEnd } from '../face.ts';
+
 /** Why the server ends or refuses a session: the code for the agent, and the text for its operator. */
 export const reasons = {
   'unknown-key': 'the server does not know this vkey',
@@ -26,3 +28,15 @@ export const reasons = {
 
 /** @see reasons */
 export type Reason = keyof typeof reasons;
+
+/** The reasons for which the server ends the sessions of agents, as the API names them. */
+export const sessionEndOf: Readonly<Partial<Record<Reason, SessionEnd>>> = {
+  replaced: 'replaced',
+  disabled: 'disabled',
+  expired: 'expired',
+  'key-changed': 'keyChanged',
+  'transport-changed': 'transportChanged',
+  'config-refused': 'configRefused',
+  'too-much-declared': 'tooMuchDeclared',
+  shutdown: 'serverStopped',
+};

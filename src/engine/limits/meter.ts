@@ -1,5 +1,5 @@
 import { addBytes, byteCount } from '../../rules/byte-count.ts';
-import type { CountedBytes, RefusalCause, Refusals } from '../face.ts';
+import type { CountedBytes, RefusalCause, Refusals, Traffic } from '../face.ts';
 
 /** Totals as stored, in bytes. */
 export interface StoredBytes {
@@ -23,11 +23,13 @@ export class Meter {
   export: number;
   /** Open visitor connections. */
   connections = 0;
-  /** Bytes of both directions in the last whole second. */
-  rate = 0;
+  /** Bytes in the last whole second: from visitors, and to them. */
+  #inletRate = 0;
+  #exportRate = 0;
   /** Refused connections by cause; replaced, not changed, when one is counted, so a caller may keep it. */
   refusals: Refusals = NO_REFUSALS;
-  #atLastTick: number;
+  #inletAtTick: number;
+  #exportAtTick: number;
   #active = false;
   readonly #ticker: Ticker;
 
@@ -38,12 +40,29 @@ export class Meter {
     this.id = id;
     this.inlet = byteCount(stored.inletBytes);
     this.export = byteCount(stored.exportBytes);
-    this.#atLastTick = this.inlet + this.export;
+    this.#inletAtTick = this.inlet;
+    this.#exportAtTick = this.export;
   }
 
   /** Bytes moved since the last tick or before it: the meter is watched. */
   get active(): boolean {
     return this.#active;
+  }
+
+  /** Bytes of both directions in the last whole second. */
+  get rate(): number {
+    return this.#inletRate + this.#exportRate;
+  }
+
+  get traffic(): Traffic {
+    return {
+      connections: this.connections,
+      rate: this.rate,
+      inletRate: this.#inletRate,
+      exportRate: this.#exportRate,
+      inletBytes: this.inlet,
+      exportBytes: this.export,
+    };
   }
 
   countInlet(bytes: number): void {
@@ -58,10 +77,11 @@ export class Meter {
 
   /** Subtracts bytes from the totals. The rate stays as it is. */
   reset({ inletBytes, exportBytes }: CountedBytes): void {
-    const before = this.inlet + this.export;
-    this.inlet = byteCount(this.inlet - inletBytes);
-    this.export = byteCount(this.export - exportBytes);
-    this.#atLastTick -= before - this.inlet - this.export;
+    const [inlet, exported] = [this.inlet, this.export];
+    this.inlet = byteCount(inlet - inletBytes);
+    this.export = byteCount(exported - exportBytes);
+    this.#inletAtTick -= inlet - this.inlet;
+    this.#exportAtTick -= exported - this.export;
     this.#ticker.mark(this);
   }
 
@@ -76,9 +96,10 @@ export class Meter {
 
   /** Ends a second; false = nothing moved in it. */
   tick(): boolean {
-    const total = this.inlet + this.export;
-    this.rate = total - this.#atLastTick;
-    this.#atLastTick = total;
+    this.#inletRate = this.inlet - this.#inletAtTick;
+    this.#exportRate = this.export - this.#exportAtTick;
+    this.#inletAtTick = this.inlet;
+    this.#exportAtTick = this.export;
     this.#active = this.rate > 0;
     return this.#active;
   }

@@ -1,11 +1,21 @@
 import * as z from 'zod';
-import { type ClientState, type ConnectionsPage, type ConnectionState, type HostState, refusalCauses, type Traffic, type TunnelState } from '../face.ts';
+import {
+  type AgentSessionState,
+  type ClientState,
+  type ConnectionsPage,
+  type ConnectionState,
+  type HostState,
+  refusalCauses,
+  sessionEnds,
+  type Traffic,
+  type TunnelState,
+} from '../face.ts';
 import type { ClientTotals } from '../other-nodes.ts';
 
 /* The answers of other nodes, which have the types of face.ts. */
 
 const bytes = { inletBytes: z.number(), exportBytes: z.number() };
-const traffic = { connections: z.number(), rate: z.number(), ...bytes };
+const traffic = { connections: z.number(), rate: z.number(), inletRate: z.number(), exportRate: z.number(), ...bytes };
 const refusals = z.partialRecord(z.enum(refusalCauses), z.number());
 
 const health = z.object({
@@ -21,6 +31,9 @@ const health = z.object({
 export const clientAnswers: z.ZodType<Array<ClientState | null>> = z.array(
   z.object({
     connected: z.boolean(),
+    connectedSince: z.number().nullable(),
+    secure: z.boolean(),
+    end: z.enum(sessionEnds).nullable(),
     address: z.string(),
     localAddress: z.string(),
     version: z.string(),
@@ -29,6 +42,17 @@ export const clientAnswers: z.ZodType<Array<ClientState | null>> = z.array(
     ...traffic,
   }).nullable(),
 );
+
+/** The sessions of a client's agent at the node. */
+export const agentSessionsAnswer: z.ZodType<AgentSessionState[]> = z.array(z.object({
+  since: z.number(),
+  until: z.number().nullable(),
+  address: z.string(),
+  version: z.string(),
+  secure: z.boolean(),
+  end: z.enum(sessionEnds).nullable(),
+  endText: z.string(),
+}));
 
 /** The state of tunnels. */
 export const tunnelAnswers: z.ZodType<Array<TunnelState | null>> = z.array(

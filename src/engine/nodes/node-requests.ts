@@ -71,6 +71,8 @@ export class NodeRequests {
         return answerWithoutHealth(stream, request.ids, (id) => this.#state.tunnelState(id));
       case 'hosts':
         return answerWithoutHealth(stream, request.ids, (id) => this.#state.hostState(id));
+      case 'agentSessions':
+        return answer(stream, this.#environment.clients.get(request.clientId)?.history.sessions ?? []);
       case 'traffic':
         return answer(stream, this.#state.traffic());
       case 'totals': {

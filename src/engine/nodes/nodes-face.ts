@@ -1,9 +1,10 @@
-import { addBytes } from '../../rules/byte-count.ts';
+import { trafficSum } from '../../rules/traffic-sum.ts';
+import { SESSIONS_KEPT } from '../agent-history.ts';
 import type { Engine } from '../engine.ts';
-import type { ClientState, ConnectionsPage, ConnectionState, EngineEvent, HostState, RowRange, Traffic, TunnelState } from '../face.ts';
+import type { AgentSessionState, ClientState, ConnectionsPage, ConnectionState, EngineEvent, HostState, RowRange, Traffic, TunnelState } from '../face.ts';
 import { LocalFace } from '../local-face.ts';
 import { ask } from './ask.ts';
-import { clientAnswers, closedAnswer, connectionsAnswer, hostAnswers, probeAnswer, trafficAnswer, tunnelAnswers } from './node-answers.ts';
+import { clientAnswers, agentSessionsAnswer, closedAnswer, connectionsAnswer, hostAnswers, probeAnswer, trafficAnswer, tunnelAnswers } from './node-answers.ts';
 import type { NodeLink } from './node-link.ts';
 import type { Nodes } from './nodes.ts';
 
@@ -42,12 +43,21 @@ export class NodesFace extends LocalFace {
     return home.map((state, index) => state && { ...state, health: here[index]?.health ?? null });
   }
 
+  /** Each node knows the sessions of the agents that were connected to it. */
+  override async agentSessions(clientId: number): Promise<readonly AgentSessionState[]> {
+    const all = await Promise.all([
+      super.agentSessions(clientId),
+      ...Array.from(this.#nodes.links(), (link) => ask(link, { kind: 'agentSessions', clientId }, agentSessionsAnswer)),
+    ]);
+    return all.flatMap((sessions) => sessions ?? []).toSorted((one, other) => other.since - one.since).slice(0, SESSIONS_KEPT);
+  }
+
   override async traffic(): Promise<Traffic> {
     const [own, ...others] = await Promise.all([
       super.traffic(),
       ...Array.from(this.#nodes.links(), (link) => ask(link, { kind: 'traffic' }, trafficAnswer)),
     ]);
-    return others.reduce<Traffic>((sum, other) => other ? together(sum, other) : sum, own);
+    return others.reduce<Traffic>((sum, other) => other ? trafficSum(sum, other) : sum, own);
   }
 
   override async connections(clientId: number, range: RowRange): Promise<ConnectionsPage> {
@@ -96,13 +106,4 @@ export class NodesFace extends LocalFace {
 
 function withOwn(home: TunnelState, { running, error, dropped, visitors, health }: TunnelState): TunnelState {
   return { ...home, running, error, health, dropped: home.dropped + dropped, visitors: [...visitors, ...home.visitors] };
-}
-
-function together(one: Traffic, other: Traffic): Traffic {
-  return {
-    connections: one.connections + other.connections,
-    rate: addBytes(one.rate, other.rate),
-    inletBytes: addBytes(one.inletBytes, other.inletBytes),
-    exportBytes: addBytes(one.exportBytes, other.exportBytes),
-  };
 }

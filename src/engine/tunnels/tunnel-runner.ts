@@ -63,15 +63,11 @@ export class TunnelRunner implements VisitedTunnel {
   }
 
   get state(): TunnelState {
-    const { connections, refusals, rate, inlet, export: exported } = this.meter;
     return {
       running: this.#running,
       error: this.#error,
-      connections,
-      refusals,
-      rate,
-      inletBytes: inlet,
-      exportBytes: exported,
+      refusals: this.meter.refusals,
+      ...this.meter.traffic,
       dropped: this.#server?.dropped ?? 0,
       visitors: this.#visits?.states ?? [],
       health: this.#health?.state(this.#wanted.targets) ?? null,

@@ -269,16 +269,12 @@ export class Hosts {
   state(id: number, blocked: (host: WantedHost) => string): HostState | undefined {
     const entry = this.#entries.get(id);
     if (!entry) return undefined;
-    const { connections, rate, refusals, inlet, export: exported } = entry.meter;
     const error = !entry.enabled ? '' : this.#mayAnswer(entry.wanted) ? blocked(entry.wanted) : OWN_NAME;
     return {
       running: entry.enabled && error === '',
       error,
-      refusals,
-      connections,
-      rate,
-      inletBytes: inlet,
-      exportBytes: exported,
+      refusals: entry.meter.refusals,
+      ...entry.meter.traffic,
       health: entry.health?.state(entry.wanted.targets) ?? null,
     };
   }

@@ -22,26 +22,18 @@ const dashboardQuery = graphql(`
   }
 `);
 const serverTraffic = graphql(`
-  subscription ServerTraffic { serverTrafficEverySecond { at rate connections inletBytes exportBytes } }
+  subscription ServerTraffic { serverTrafficEverySecond { at rate inletRate exportRate connections } }
 `);
 const userTraffic = graphql(`
-  subscription UserTraffic($id: ID!) { trafficEverySecond(resource: USER, id: $id) { at rate connections inletBytes exportBytes } }
+  subscription UserTraffic($id: ID!) { trafficEverySecond(resource: USER, id: $id) { at rate inletRate exportRate connections } }
 `);
 
 interface Tick {
   readonly at: string;
   readonly rate: number;
+  readonly inletRate: number;
+  readonly exportRate: number;
   readonly connections: number;
-  readonly inletBytes: number;
-  readonly exportBytes: number;
-}
-
-/** The difference of two ticks, per second. */
-interface Now {
-  readonly connections: number;
-  readonly rate: number;
-  readonly toVisitors: number;
-  readonly fromVisitors: number;
 }
 
 const movingMs = 5000;
@@ -51,17 +43,9 @@ export default function Dashboard() {
   const { t, f } = useLanguage();
   const { user, role, server, isAdministrator, readOnly, refetch: refetchCounts } = useViewer();
   const { data, error, refetch } = useData(dashboardQuery, {}, { everyMs: movingMs });
-  const [now, setNow] = useState<Now>();
-  const [last, setLast] = useState<Tick>();
-  const count = (tick: Tick): void => {
-    setLast(tick);
-    if (last === undefined) return setNow({ connections: tick.connections, rate: tick.rate, toVisitors: 0, fromVisitors: 0 });
-    const seconds = Math.max(0.5, (Date.parse(tick.at) - Date.parse(last.at)) / 1000);
-    const perSecond = (of: 'inletBytes' | 'exportBytes'): number => Math.max(0, (tick[of] - last[of]) / seconds);
-    setNow({ connections: tick.connections, rate: tick.rate, toVisitors: perSecond('exportBytes'), fromVisitors: perSecond('inletBytes') });
-  };
-  useEvents(serverTraffic, {}, ({ serverTrafficEverySecond }) => count(serverTrafficEverySecond), { pause: !isAdministrator });
-  useEvents(userTraffic, { id: user?.id ?? '' }, ({ trafficEverySecond }) => count(trafficEverySecond), { pause: role !== 'USER' });
+  const [now, setNow] = useState<Tick>();
+  useEvents(serverTraffic, {}, ({ serverTrafficEverySecond }) => setNow(serverTrafficEverySecond), { pause: !isAdministrator });
+  useEvents(userTraffic, { id: user?.id ?? '' }, ({ trafficEverySecond }) => setNow(trafficEverySecond), { pause: role !== 'USER' });
   const refetchSoon = useThrottled(() => {
     refetch();
     refetchCounts();
@@ -84,9 +68,9 @@ export default function Dashboard() {
           </>
         )}
       >
-        {last && (
+        {now && (
           <span data-moves>
-            {t.dashboard.asOf(f.moment(last.at))}
+            {t.dashboard.asOf(f.moment(now.at))}
           </span>
         )}
       </PageHead>
@@ -101,7 +85,7 @@ export default function Dashboard() {
             <TrafficChart
               resource={isAdministrator ? 'SERVER' : 'USER'}
               id={isAdministrator ? null : user?.id ?? ''}
-              {...(now && { now })}
+              {...(now && { now: { toVisitors: now.exportRate, fromVisitors: now.inletRate } })}
             />
           </div>
           <dl className='tiles' data-moves>

@@ -2,6 +2,7 @@ import type { ClientState } from '../../engine/face.ts';
 import type { Client } from '../../store/generated/sqlite/client.ts';
 import { builder } from '../builder.ts';
 import { Refusal, refusalsOf } from '../diagnosis/refusal-type.ts';
+import { AgentEndReason } from '../agent-session/type.ts';
 import { textOrNull } from '../values/empty.ts';
 
 /**
@@ -12,12 +13,17 @@ export function clientRuntime(row: Client, state: ClientState | undefined): Clie
   if (state !== undefined && state.lastOnlineAt !== null) return state;
   return {
     connected: state?.connected ?? false,
+    connectedSince: state?.connectedSince ?? null,
+    secure: state?.secure ?? false,
+    end: state?.end ?? null,
     address: row.lastAddress,
     localAddress: row.localAddress,
     version: row.agentVersion,
     connections: state?.connections ?? 0,
     refusals: state?.refusals ?? {},
     rate: state?.rate ?? 0,
+    inletRate: state?.inletRate ?? 0,
+    exportRate: state?.exportRate ?? 0,
     inletBytes: state?.inletBytes ?? Number(row.inletBytes),
     exportBytes: state?.exportBytes ?? Number(row.exportBytes),
     lastOnlineAt: row.lastOnlineAt?.getTime() ?? null,
@@ -29,6 +35,19 @@ export const ClientRuntime = builder.objectRef<ClientState>('ClientRuntime').imp
   description: 'The current state of a client.',
   fields: (t) => ({
     connected: t.exposeBoolean('connected', { description: 'Whether an agent is connected.' }),
+    connectedSince: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the agent connected; null = it is not connected.',
+      resolve: ({ connectedSince }) => connectedSince === null ? null : new Date(connectedSince),
+    }),
+    secure: t.exposeBoolean('secure', { description: 'Whether an agent is connected over TLS.' }),
+    endReason: t.field({
+      type: AgentEndReason,
+      nullable: true,
+      description: "Why the agent's last session ended; null = it is connected, or has not been connected since the server started.",
+      resolve: ({ connected, end }) => connected ? null : end,
+    }),
     address: t.string({
       nullable: true,
       description: 'The address that the agent last connected from, without port; null = it has never connected.',
@@ -51,6 +70,8 @@ export const ClientRuntime = builder.objectRef<ClientState>('ClientRuntime').imp
       resolve: ({ refusals }) => refusalsOf(refusals),
     }),
     rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes transferred in the last full second, in both directions.' }),
+    inletRate: t.expose('inletRate', { type: 'BytesPerSecond', description: 'Bytes from visitors in the last full second.' }),
+    exportRate: t.expose('exportRate', { type: 'BytesPerSecond', description: 'Bytes to visitors in the last full second.' }),
     inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the client was created.' }),
     exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the client was created.' }),
     lastOnlineAt: t.field({

@@ -1,4 +1,4 @@
-import { addBytes } from '../../rules/byte-count.ts';
+import { NO_TRAFFIC, trafficSum } from '../../rules/traffic-sum.ts';
 import type { EngineFace, Traffic } from '../../engine/face.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
@@ -14,6 +14,8 @@ const TrafficTick = builder.objectRef<Tick>('TrafficTick').implement({
   fields: (t) => ({
     at: t.expose('at', { type: 'DateTime', description: 'When it was measured.' }),
     rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes transferred in the last full second, in both directions.' }),
+    inletRate: t.expose('inletRate', { type: 'BytesPerSecond', description: 'Bytes from visitors in the last full second.' }),
+    exportRate: t.expose('exportRate', { type: 'BytesPerSecond', description: 'Bytes to visitors in the last full second.' }),
     connections: t.exposeInt('connections', { description: "The number of visitors' open connections." }),
     inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the record was created. For several clients, the sum.' }),
     exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the record was created. For several clients, the sum.' }),
@@ -75,17 +77,9 @@ async function userTraffic(context: Context, userId: number): Promise<AsyncItera
 }
 
 function sumOf(states: readonly (Traffic | undefined)[]): Traffic {
-  const sum = { rate: 0, connections: 0, inletBytes: 0, exportBytes: 0 };
-  for (const state of states) {
-    if (state === undefined) continue;
-    sum.rate = addBytes(sum.rate, state.rate);
-    sum.connections += state.connections;
-    sum.inletBytes = addBytes(sum.inletBytes, state.inletBytes);
-    sum.exportBytes = addBytes(sum.exportBytes, state.exportBytes);
-  }
-  return sum;
+  return states.reduce<Traffic>((sum, state) => state === undefined ? sum : trafficSum(sum, state), NO_TRAFFIC);
 }
 
-function tickOf(context: Context, { rate, connections, inletBytes, exportBytes }: Traffic): Tick {
-  return { at: new Date(context.now()), rate, connections, inletBytes, exportBytes };
+function tickOf(context: Context, { rate, inletRate, exportRate, connections, inletBytes, exportBytes }: Traffic): Tick {
+  return { at: new Date(context.now()), rate, inletRate, exportRate, connections, inletBytes, exportBytes };
 }

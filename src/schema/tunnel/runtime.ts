@@ -14,6 +14,8 @@ export function tunnelRuntime(row: Tunnel, state: TunnelState | undefined): Tunn
     connections: 0,
     refusals: {},
     rate: 0,
+    inletRate: 0,
+    exportRate: 0,
     inletBytes: Number(row.inletBytes),
     exportBytes: Number(row.exportBytes),
     dropped: 0,
@@ -58,6 +60,8 @@ export const TunnelRuntime = builder.objectRef<TunnelState>('TunnelRuntime').imp
       resolve: ({ refusals }) => refusalsOf(refusals),
     }),
     rate: t.expose('rate', { type: 'BytesPerSecond', description: 'Bytes transferred in the last full second, in both directions.' }),
+    inletRate: t.expose('inletRate', { type: 'BytesPerSecond', description: 'Bytes from visitors in the last full second.' }),
+    exportRate: t.expose('exportRate', { type: 'BytesPerSecond', description: 'Bytes to visitors in the last full second.' }),
     inletBytes: t.expose('inletBytes', { type: 'Bytes', description: 'Bytes from visitors since the tunnel was created.' }),
     exportBytes: t.expose('exportBytes', { type: 'Bytes', description: 'Bytes to visitors since the tunnel was created.' }),
     dropped: t.exposeFloat('dropped', {

@@ -107,6 +107,7 @@ export const common = {
     fromVisitors: 'From visitors',
     both: 'Both directions',
     rateNow: 'Rate now',
+    directions: (out: string, into: string) => `${out} to visitors, ${into} from visitors`,
     ranges: { hour: '1 h', day: '24 h', month: '30 d' },
     range: 'Time range',
     asTable: 'The same as a table',

@@ -108,6 +108,7 @@ export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'targets' | 
     fromVisitors: '来自访客',
     both: '双向合计',
     rateNow: '当前速率',
+    directions: (out, into) => `发往访客 ${out}，来自访客 ${into}`,
     ranges: { hour: '1 小时', day: '24 小时', month: '30 天' },
     range: '时间范围',
     asTable: '以表格显示',

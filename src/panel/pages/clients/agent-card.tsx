@@ -5,12 +5,22 @@ import { useViewer } from '../../shell/viewer.tsx';
 const agentCard = graphql(`
   fragment AgentCard on Client {
     createdAt effectiveExpiresAt blocklist allowlistEnabled allowlist
-    runtime { connected address localAddress version connections rate lastOnlineAt refusals { cause count } }
+    runtime {
+      connected connectedSince secure endReason address localAddress version connections rate inletRate exportRate lastOnlineAt refusals { cause count }
+    }
   }
 `);
 
-/** What the server knows of a client's agent. @param rate bytes per second now; undefined = the rate of the last reading */
-export function AgentCard({ of, rate }: { readonly of: FragmentType<typeof agentCard>; readonly rate: number | undefined }) {
+/** Bytes per second now. */
+export interface Rates {
+  /** In both directions. */
+  readonly rate: number;
+  readonly inletRate: number;
+  readonly exportRate: number;
+}
+
+/** What the server knows of a client's agent. @param rates undefined = those of the last reading */
+export function AgentCard({ of, rates }: { readonly of: FragmentType<typeof agentCard>; readonly rates: Rates | undefined }) {
   const { t, f } = useLanguage();
   const { server } = useViewer();
   const client = unmask(agentCard, of);
@@ -33,12 +43,28 @@ export function AgentCard({ of, rate }: { readonly of: FragmentType<typeof agent
       </dd>
       <dt>{agent.movesNow}</dt>
       <dd data-moves>
-        <strong>{f.rate(rate ?? runtime.rate)}</strong> <span className='muted'>{agent.over(runtime.connections)}</span>
+        <strong>{f.rate((rates ?? runtime).rate)}</strong> <span className='muted'>{agent.over(runtime.connections)}</span>
+        <span className='sub'>{t.traffic.directions(f.rate((rates ?? runtime).exportRate), f.rate((rates ?? runtime).inletRate))}</span>
       </dd>
+      {runtime.connectedSince && (
+        <>
+          <dt>{agent.online}</dt>
+          <dd>
+            <time dateTime={runtime.connectedSince}>{f.moment(runtime.connectedSince)}</time>{' '}
+            <span className='muted'>({f.duration(Date.now() - Date.parse(runtime.connectedSince))}, {runtime.secure ? agent.tls : agent.plain})</span>
+          </dd>
+        </>
+      )}
       {!runtime.connected && (
         <>
           <dt>{agent.lastOnline}</dt>
           <dd>{runtime.lastOnlineAt ? <time dateTime={runtime.lastOnlineAt}>{f.moment(runtime.lastOnlineAt)}</time> : t.words.notYet}</dd>
+          {runtime.endReason && (
+            <>
+              <dt>{agent.ended}</dt>
+              <dd>{t.clients.ends[runtime.endReason]}</dd>
+            </>
+          )}
         </>
       )}
       <dt>{agent.refused}</dt>

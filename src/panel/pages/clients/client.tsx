@@ -16,7 +16,8 @@ import { useViewer } from '../../shell/viewer.tsx';
 import { RecordChanges } from '../audit/record-changes.tsx';
 import { HostsOfClient } from '../hosts/hosts-of-client.tsx';
 import { TunnelsOfClient } from '../tunnels/tunnels-of-client.tsx';
-import { AgentCard } from './agent-card.tsx';
+import { AgentCard, type Rates } from './agent-card.tsx';
+import { AgentSessions } from './agent-sessions.tsx';
 import { useClientActions } from './client-actions.tsx';
 import { ClientStateBadge, useClientState } from './client-state.tsx';
 import { Connections } from './connections.tsx';
@@ -28,7 +29,7 @@ const clientQuery = graphql(`
     client(id: $id) {
       id remark enabled
       owner { id username }
-      runtime { connected connections rate lastOnlineAt }
+      runtime { connected connections rate lastOnlineAt endReason }
       tunnels(limit: 1) { total }
       hosts(limit: 1) { total }
       ...ClientState
@@ -42,11 +43,11 @@ const changes = graphql(`
   subscription ClientChanged($id: ID!) { clientChanged(id: $id) { id client { id remark ...ClientState ...AgentCard } } }
 `);
 const traffic = graphql(`
-  subscription ClientTraffic($id: ID!) { trafficEverySecond(resource: CLIENT, id: $id) { rate connections } }
+  subscription ClientTraffic($id: ID!) { trafficEverySecond(resource: CLIENT, id: $id) { rate inletRate exportRate connections } }
 `);
 
 type Client = NonNullable<ClientPageQuery['client']>;
-type Tab = 'tunnels' | 'hosts' | 'connections' | 'traffic' | 'limits' | 'audit';
+type Tab = 'tunnels' | 'hosts' | 'connections' | 'traffic' | 'sessions' | 'limits' | 'audit';
 
 /** The counters of the page are read again after this many ms. */
 const movingMs = 10_000;
@@ -81,11 +82,11 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
   const { role, readOnly, isAdministrator } = useViewer();
   const [, navigate] = useLocation();
   const { startOrStop, resetTraffic, remove } = useClientActions().entries(client, onChange, (isDone) => isDone && navigate('/clients'));
-  const [rate, setRate] = useState<number>();
-  const tabs: readonly Tab[] = ['tunnels', 'hosts', 'connections', 'traffic', 'limits', ...(isAdministrator ? ['audit'] as const : [])];
+  const [rates, setRates] = useState<Rates>();
+  const tabs: readonly Tab[] = ['tunnels', 'hosts', 'connections', 'traffic', 'sessions', 'limits', ...(isAdministrator ? ['audit'] as const : [])];
   const tab = tabs.find((name) => name === asked) ?? 'tunnels';
   // One stream less while the connections are watched: a browser has six connections to a server.
-  useEvents(traffic, { id: client.id }, ({ trafficEverySecond }) => setRate(trafficEverySecond.rate), { pause: tab === 'connections' });
+  useEvents(traffic, { id: client.id }, ({ trafficEverySecond }) => setRates(trafficEverySecond), { pause: tab === 'connections' });
   const state = useClientState(client);
   const name = client.remark || t.clients.nameless(client.id);
   const counts: Partial<Record<Tab, number>> = { tunnels: client.tunnels.total, hosts: client.hosts.total, connections: client.runtime.connections };
@@ -129,6 +130,7 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
             tone='danger'
             title={t.clients.away(t.words.since(`${f.moment(state.lastOnlineAt)} (${f.duration(Date.now() - Date.parse(state.lastOnlineAt))})`))}
           >
+            {client.runtime.endReason && `${t.clients.ends[client.runtime.endReason]}. `}
             {t.clients.awayText}
           </Banner>
         )}
@@ -142,7 +144,7 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
             <h2 id='h-agent'>{t.clients.agent.title}</h2>
           </div>
           <div className='card-body'>
-            <AgentCard of={client} rate={rate} />
+            <AgentCard of={client} rates={rates} />
           </div>
         </section>
         <section className='card lg-7' aria-labelledby='h-command'>
@@ -170,7 +172,8 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
             <TrafficChart resource='CLIENT' id={client.id} />
           </div>
         )}
-        {tab === 'limits' && <Limits of={client} rate={rate ?? client.runtime.rate} />}
+        {tab === 'sessions' && <AgentSessions clientId={client.id} />}
+        {tab === 'limits' && <Limits of={client} rate={rates?.rate ?? client.runtime.rate} />}
         {tab === 'audit' && <RecordChanges resource='CLIENT' id={client.id} />}
       </section>
     </>

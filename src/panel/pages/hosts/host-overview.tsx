@@ -9,7 +9,7 @@ import { HostStateCell } from './host-state.tsx';
 const hostOverview = graphql(`
   fragment HostOverview on Host {
     id publicUrls
-    runtime { connections rate inletBytes exportBytes refusals { cause count } health { targets { target healthy lastError } } }
+    runtime { connections rate inletRate exportRate inletBytes exportBytes refusals { cause count } health { targets { target healthy lastError } } }
     ...HostState
     ...CertificateCard
   }

@@ -6,6 +6,8 @@ import { useLanguage } from '../../language/language.tsx';
 interface Runtime {
   readonly connections: number;
   readonly rate: number;
+  readonly inletRate: number;
+  readonly exportRate: number;
   readonly inletBytes: number;
   readonly exportBytes: number;
   readonly refusals: ReadonlyArray<{ readonly cause: RefusalCause; readonly count: number }>;
@@ -33,7 +35,10 @@ export function RuntimeCard({ title, state, runtime, width, children }: {
         <dt>{t.traffic.connections}</dt>
         <dd>{f.number(runtime.connections)}</dd>
         <dt>{t.traffic.rateNow}</dt>
-        <dd>{f.rate(runtime.rate)}</dd>
+        <dd>
+          {f.rate(runtime.rate)}
+          <span className='sub'>{t.traffic.directions(f.rate(runtime.exportRate), f.rate(runtime.inletRate))}</span>
+        </dd>
         <dt>{t.traffic.toVisitors}</dt>
         <dd>{f.bytes(runtime.exportBytes)}</dd>
         <dt>{t.traffic.fromVisitors}</dt>

@@ -7,7 +7,7 @@ import { TunnelStateCell } from './tunnel-state.tsx';
 const tunnelOverview = graphql(`
   fragment TunnelOverview on Tunnel {
     id publicAddress port
-    runtime { connections rate inletBytes exportBytes refusals { cause count } health { targets { target healthy lastError } } }
+    runtime { connections rate inletRate exportRate inletBytes exportBytes refusals { cause count } health { targets { target healthy lastError } } }
     ...TunnelState
   }
 `);
