@@ -6,7 +6,6 @@ import { ClientChanges } from './client-changes.ts';
 import type { EngineOptions, StoredState } from './engine-options.ts';
 import { Environment } from './environment.ts';
 import type {
-  AgentSessionState,
   CertificateState,
   ClientState,
   ConnectionsPage,
@@ -154,11 +153,6 @@ export class Engine {
     return this.#environment.clients.get(id)?.state(this.#environment.now());
   }
 
-  /** @see EngineFace.agentSessions */
-  agentSessions(clientId: number): readonly AgentSessionState[] {
-    return this.#environment.clients.get(clientId)?.history.sessions ?? [];
-  }
-
   /** undefined = no such tunnel */
   tunnelState(id: number): TunnelState | undefined {
     return this.#tunnels.get(id)?.state;
@@ -184,9 +178,9 @@ export class Engine {
     return this.#environment.hosts.certificate(id, name);
   }
 
-  /** What visitors enter by, for the parts of the face that concern all of it. */
-  get entrances() {
-    return { tunnels: this.#tunnels, hosts: this.#environment.hosts, now: this.#environment.now() };
+  /** The records, for parts of the face that need them all, or more of them than their state. */
+  get records() {
+    return { clients: this.#environment.clients, tunnels: this.#tunnels, hosts: this.#environment.hosts, now: this.#environment.now() };
   }
 
   /** Totals over all clients, or those whose home is here. Takes time in proportion to their number. */

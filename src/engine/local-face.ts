@@ -41,9 +41,9 @@ export class LocalFace implements EngineFace {
   apply: EngineFace['apply'] = (change) => this.#engine.apply(change);
   wanted: EngineFace['wanted'] = async () => this.#engine.wanted();
   hostCertificates: EngineFace['hostCertificates'] = (questions) => Promise.all(questions.map(({ id, name }) => this.#engine.hostCertificate(id, name)));
-  hostsWithCertificateUntil: EngineFace['hostsWithCertificateUntil'] = (before) => hostsWithCertificateUntil(this.#engine.entrances, before);
-  troubles: EngineFace['troubles'] = () => troublesOf(this.#engine.entrances);
-  retryAcme: EngineFace['retryAcme'] = async (hostId) => this.#engine.entrances.hosts.retryAcme(hostId);
+  hostsWithCertificateUntil: EngineFace['hostsWithCertificateUntil'] = (before) => hostsWithCertificateUntil(this.#engine.records, before);
+  troubles: EngineFace['troubles'] = () => troublesOf(this.#engine.records);
+  retryAcme: EngineFace['retryAcme'] = async (hostId) => this.#engine.records.hosts.retryAcme(hostId);
   clientOfVisitors: EngineFace['clientOfVisitors'] = async (keyDigest) => this.#engine.clientOfVisitors(keyDigest);
   allowByPassword: EngineFace['allowByPassword'] = async (clientId, address, password) => this.#engine.allowByPassword(clientId, address, password);
   isAllowedByPassword: EngineFace['isAllowedByPassword'] = async (clientId, address) => this.#engine.isAllowedByPassword(clientId, address);
@@ -54,7 +54,7 @@ export class LocalFace implements EngineFace {
   }
 
   async agentSessions(clientId: number): Promise<readonly AgentSessionState[]> {
-    return this.#engine.agentSessions(clientId);
+    return this.#engine.records.clients.get(clientId)?.history.sessions ?? [];
   }
 
   async tunnelStates(ids: readonly number[]): Promise<Array<TunnelState | undefined>> {

@@ -35,6 +35,7 @@ import './connection/queries.ts';
 import './connection/mutations.ts';
 import './import/mutations.ts';
 import './wall/queries.ts';
+import './impact/queries.ts';
 import './search/queries.ts';
 import './problem/queries.ts';
 /* oxlint-enable import/no-unassigned-import */

@@ -168,6 +168,19 @@ const queries: Readonly<Record<string, ExpectedField>> = {
     field: (id) => `connections(clientId: ${id}) { total rows { id address tunnel { id } host { id } } }`,
     value: (id) => ({ total: 1, rows: [{ id, address: '192.0.2.1', tunnel: { id }, host: null }] }),
   },
+  impact: {
+    ...read,
+    notTheirs: { data: { clients: 0, tunnels: 0, connections: 0, ports: [] } },
+    notThere: { data: { clients: 0, tunnels: 0, connections: 0, ports: [] } },
+    field: (id) => `impact(resource: CLIENT, ids: [${id}]) { clients tunnels connections ports }`,
+    value: (id) => ({ clients: 1, tunnels: 1, connections: 0, ports: [9000 + id] }),
+  },
+  'impact of a user': {
+    least: 'administrator',
+    notThere: { data: { clients: 0 } },
+    field: (id) => `impact(resource: USER, ids: [${id}]) { clients }`,
+    value: (id) => ({ clients: id === 3 ? 0 : 1 }),
+  },
   agentSessions: {
     ...changed,
     field: (id) => `agentSessions(clientId: ${id}) { connectedAt endedAt endReason endText address version secure }`,

@@ -29,7 +29,7 @@ test('a second agent with the same vkey replaces the first, and the log names bo
   expect(entry).toMatchObject({ clientId: 1, was: expect.stringMatching(/^127\.0\.0\.1:\d+$/), now: expect.stringMatching(/^127\.0\.0\.1:\d+$/) });
   expect(entry['was']).not.toBe(entry['now']);
   expect(server.engine.clientState(CLIENT.id)).toMatchObject({ connected: true, connectedSince: expect.any(Number), secure: false, end: null });
-  expect(server.engine.agentSessions(CLIENT.id)).toMatchObject([
+  expect(server.engine.records.clients.get(CLIENT.id)?.history.sessions).toMatchObject([
     { until: null, end: null, endText: '' },
     { until: expect.any(Number), address: '127.0.0.1', version: '0.0.1', end: 'replaced', endText: expect.stringMatching(/same vkey from 127/) },
   ]);
@@ -42,7 +42,7 @@ test('the last ten sessions of an agent are remembered, each with its end', asyn
     await agent.stop();
     await eventually(() => server.engine.clientState(CLIENT.id)?.connected, (connected) => connected === false);
   }
-  const sessions = server.engine.agentSessions(CLIENT.id);
+  const sessions = server.engine.records.clients.get(CLIENT.id)?.history.sessions ?? [];
   expect(sessions).toHaveLength(10);
   expect(new Set(sessions.map(({ end }) => end))).toEqual(new Set(['agentStopped']));
   expect(sessions[0]?.since).toBeGreaterThanOrEqual(sessions[9]?.since ?? Number.POSITIVE_INFINITY);
@@ -308,7 +308,7 @@ test('an agent that falls silent is disconnected, and its visitors are closed', 
   relay.freeze();
   await closed(visitor);
   expect((await server.log.line(/agent disconnected/))['reason']).toMatch(/no sign of life/);
-  expect(server.engine.agentSessions(CLIENT.id)).toMatchObject([{ end: 'lost', endText: expect.stringMatching(/no sign of life/) }]);
+  expect(server.engine.records.clients.get(CLIENT.id)?.history.sessions).toMatchObject([{ end: 'lost', endText: expect.stringMatching(/no sign of life/) }]);
 });
 
 test('the agent notices a frozen server too and connects again', async () => {

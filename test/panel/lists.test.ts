@@ -84,6 +84,8 @@ describeWith('chromium', "the panel's lists", () => {
       await press(page, 'Select all on this page');
       await press(page, 'Delete');
       await shows(page, '1 tunnel');
+      await shows(page, 'Ports that close: ');
+      expect(await accessibilityProblems(page)).toEqual([]);
       await answer(page, 'Delete 2 clients');
       await shows(page, '2 clients deleted');
       await shows(page, 'Nothing matches');

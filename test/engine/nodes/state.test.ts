@@ -29,7 +29,7 @@ test('the state of a client is that of its home, at every node', async () => {
   expect(client).toMatchObject({ connected: true, version: '0.0.1', connections: 1, inletBytes: 5 });
   expect(entry.engine.clientState(CLIENT.id)).toMatchObject({ connected: false, connections: 0, inletBytes: 0 });
   expect(await face.clientStates([99])).toEqual([undefined]);
-  expect(await face.agentSessions(CLIENT.id)).toEqual(home.engine.agentSessions(CLIENT.id));
+  expect(await face.agentSessions(CLIENT.id)).toEqual(home.engine.records.clients.get(CLIENT.id)?.history.sessions);
   expect(await face.agentSessions(CLIENT.id)).toMatchObject([{ until: null, version: '0.0.1' }]);
   expect(await face.tunnelStates([tunnel.id, 99])).toMatchObject([{ running: true, connections: 1, inletBytes: 5 }, undefined]);
   for (const one of [face, homeFace]) expect(await one.traffic()).toMatchObject({ connections: 1, inletBytes: 5, exportBytes: 5 });

@@ -32,12 +32,6 @@ export const clients = {
   stopTitle: (name: string) => `Stop ${name}?`,
   stopText: 'Nothing is deleted, and starting brings everything back. At once:',
   stopMilder: 'To switch clients off and keep everything, stop them instead.',
-  affected: {
-    tunnels: (count: number) => counted(count, 'tunnel', 'tunnels'),
-    hosts: (count: number) => counted(count, 'host', 'hosts'),
-    connections: (count: number) => `${counted(count, 'open connection', 'open connections')} of visitors`,
-    agents: (count: number) => counted(count, 'connected agent', 'connected agents'),
-  },
   done: {
     start: (count: number) => `${counted(count, 'client', 'clients')} started`,
     stop: (count: number) => `${counted(count, 'client', 'clients')} stopped`,

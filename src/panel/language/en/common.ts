@@ -70,6 +70,18 @@ export const common = {
     zone: (zone: string) => `times in ${zone}`,
     failed: 'The list could not be loaded',
   },
+  impact: {
+    agents: (count: number) => `${counted(count, 'connected agent is', 'connected agents are')} disconnected`,
+    tunnels: (count: number) => counted(count, 'tunnel', 'tunnels'),
+    hosts: (count: number) => counted(count, 'host', 'hosts'),
+    connections: (count: number) => `${counted(count, 'open connection', 'open connections')} of visitors end`,
+    ports: (ports: string, isAll: boolean) => `Ports that close: ${ports}${isAll ? '' : ' and more'}`,
+    hostNames: (names: string, isAll: boolean) => `Names that are no longer served: ${names}${isAll ? '' : ' and more'}`,
+    sessions: (count: number) => `${counted(count, 'login', 'logins')} in browsers end`,
+    tokens: (count: number) => `${counted(count, 'token', 'tokens')} of programs no longer work`,
+    asOf: (clock: string) => `As of ${clock}`,
+    unknown: 'What else is affected could not be read.',
+  },
   targets: { check: 'Let the agent try these targets' },
   form: {
     notSaved: (count: number) => count === 0 ? 'Nothing was saved.' : `Nothing was saved: ${counted(count, 'field needs', 'fields need')} another value.`,

@@ -15,12 +15,10 @@ export const hosts = {
   allBelow: 'all names below it',
   columns: { name: 'Host', certificate: 'Certificate', target: 'Target', client: 'Client', connections: 'Conn.', rate: 'Rate now', moved: 'Traffic' },
   deleteTitle: (count: number, name: string) => count === 1 ? `Delete ${name}?` : `Delete ${counted(count, 'host', 'hosts')}?`,
-  deleteText: (connections: number) =>
-    `Deleted for good, with its certificate. ${counted(connections, 'open connection', 'open connections')} of visitors end at once.`,
+  deleteText: 'Deleted for good, with the certificate. At once:',
   deleteAction: (count: number) => `Delete ${counted(count, 'host', 'hosts')}`,
   stopTitle: (count: number, name: string) => count === 1 ? `Stop ${name}?` : `Stop ${counted(count, 'host', 'hosts')}?`,
-  stopText: (connections: number) =>
-    `Visitors get an error page; nothing is deleted. ${counted(connections, 'open connection', 'open connections')} end at once.`,
+  stopText: 'Visitors get an error page; nothing is deleted. At once:',
   done: {
     start: (count: number) => `${counted(count, 'host', 'hosts')} started`,
     stop: (count: number) => `${counted(count, 'host', 'hosts')} stopped`,

@@ -14,16 +14,12 @@ export const people = {
     columns: { name: 'User', clients: 'Clients', tunnels: 'Tunnels and hosts', expires: 'Expires', created: 'Created' },
     disableTitle: (name: string) => `Disable ${name}?`,
     disableText: 'Nothing is deleted, and enabling brings everything back. At once:',
-    disableEffects: (clients: number, tunnels: number) => [
-      `The agents of ${counted(clients, 'client', 'clients')} are disconnected, and all open connections with them.`,
-      `${counted(tunnels, 'tunnel or host does', 'tunnels and hosts do')} not respond.`,
-      'The sessions and tokens of the user no longer work.',
-    ],
+    disableMilder: 'To lock the user out and keep everything, disable the user instead.',
     disable: 'Disable',
     enable: 'Enable',
     deleteTitle: (name: string) => `Delete ${name}?`,
     deleteText: (clients: number) =>
-      `The account is deleted for good, with its tokens. ${counted(clients, 'client keeps', 'clients keep')} running without an owner.`,
+      `The account is deleted for good, with its tokens. ${counted(clients, 'client is', 'clients are')} stopped and kept, without an owner. At once:`,
     deleteAction: (name: string) => `Delete ${name}`,
     done: 'Done',
     deleted: (name: string) => `${name} deleted`,

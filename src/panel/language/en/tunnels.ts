@@ -39,11 +39,10 @@ export const tunnels = {
   byPassword: 'with the password',
   anyTarget: 'any, as visitors ask',
   deleteTitle: (count: number, name: string) => count === 1 ? `Delete ${name}?` : `Delete ${counted(count, 'tunnel', 'tunnels')}?`,
-  deleteText: (connections: number) => `Deleted for good. ${counted(connections, 'open connection', 'open connections')} of visitors end at once.`,
+  deleteText: 'Deleted for good. At once:',
   deleteAction: (count: number) => `Delete ${counted(count, 'tunnel', 'tunnels')}`,
   stopTitle: (count: number, name: string) => count === 1 ? `Stop ${name}?` : `Stop ${counted(count, 'tunnel', 'tunnels')}?`,
-  stopText: (connections: number) =>
-    `Its port is closed; nothing is deleted. ${counted(connections, 'open connection', 'open connections')} of visitors end at once.`,
+  stopText: 'Nothing is deleted, and starting brings everything back. At once:',
   done: {
     start: (count: number) => `${counted(count, 'tunnel', 'tunnels')} started`,
     stop: (count: number) => `${counted(count, 'tunnel', 'tunnels')} stopped`,

@@ -33,12 +33,6 @@ export const clients: Messages['clients'] = {
   stopTitle: (name) => `停止 ${name}？`,
   stopText: '不会删除任何内容，启动即可恢复。立即影响：',
   stopMilder: '若要停用并保留全部内容，请改为停止。',
-  affected: {
-    tunnels: (count) => `${numeral(count)} 条隧道`,
-    hosts: (count) => `${numeral(count)} 个域名`,
-    connections: (count) => `${numeral(count)} 个访客连接`,
-    agents: (count) => `${numeral(count)} 个在线 Agent`,
-  },
   done: {
     start: (count) => `已启动 ${numeral(count)} 个客户端`,
     stop: (count) => `已停止 ${numeral(count)} 个客户端`,

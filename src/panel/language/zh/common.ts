@@ -4,7 +4,7 @@ import type { Messages } from '../en/index.ts';
 export const numeral = (count: number): string => count.toLocaleString('zh-CN');
 
 /** Words that all pages use. */
-export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'targets' | 'list' | 'form' | 'states' | 'traffic' | 'paging'> = {
+export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'impact' | 'targets' | 'list' | 'form' | 'states' | 'traffic' | 'paging'> = {
   units: { now: '刚刚', days: '天', hours: '小时', minutes: '分钟', seconds: '秒' },
   words: {
     never: '永不',
@@ -70,6 +70,18 @@ export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'targets' | 
     state: '状态',
     zone: (zone) => `时间为 ${zone}`,
     failed: '无法加载列表',
+  },
+  impact: {
+    agents: (count) => `${numeral(count)} 个在线 Agent 将断开`,
+    tunnels: (count) => `${numeral(count)} 条隧道`,
+    hosts: (count) => `${numeral(count)} 个域名`,
+    connections: (count) => `${numeral(count)} 个访客连接将断开`,
+    ports: (ports, isAll) => `将关闭的端口：${ports}${isAll ? '' : ' 等'}`,
+    hostNames: (names, isAll) => `不再提供服务的名称：${names}${isAll ? '' : ' 等'}`,
+    sessions: (count) => `${numeral(count)} 个浏览器登录将结束`,
+    tokens: (count) => `${numeral(count)} 个程序令牌将失效`,
+    asOf: (clock) => `截至 ${clock}`,
+    unknown: '无法读取其他影响。',
   },
   targets: { check: '让 Agent 尝试连接这些目标' },
   form: {

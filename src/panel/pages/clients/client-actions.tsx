@@ -1,6 +1,7 @@
 import { graphql } from '../../generated/index.ts';
 import { useRun } from '../../api/use.ts';
 import { useLanguage } from '../../language/language.tsx';
+import { Impact } from '../../parts/impact.tsx';
 import { type RecordActions, useRecordActions } from '../../parts/record-actions.tsx';
 
 const change = graphql(`
@@ -18,28 +19,6 @@ interface AffectedClient {
   readonly id: string;
   readonly remark: string;
   readonly enabled: boolean;
-  readonly runtime: { readonly connected: boolean; readonly connections: number };
-  readonly tunnels: { readonly total: number };
-  readonly hosts: { readonly total: number };
-}
-
-/** What else changes with these clients. */
-function Affected({ clients, text, more }: { readonly clients: readonly AffectedClient[]; readonly text: string; readonly more?: string }) {
-  const { t } = useLanguage();
-  const sum = (of: (client: AffectedClient) => number): number => clients.reduce((total, client) => total + of(client), 0);
-  const { affected } = t.clients;
-  return (
-    <>
-      <p>{text}</p>
-      <ul>
-        <li>{affected.agents(sum(({ runtime }) => Number(runtime.connected)))}</li>
-        <li>{affected.tunnels(sum(({ tunnels }) => tunnels.total))}</li>
-        <li>{affected.hosts(sum(({ hosts }) => hosts.total))}</li>
-        <li>{affected.connections(sum(({ runtime }) => runtime.connections))}</li>
-      </ul>
-      {more !== undefined && <p className='small muted'>{more}</p>}
-    </>
-  );
 }
 
 /** The actions on clients. */
@@ -61,12 +40,12 @@ export function useClientActions(): RecordActions<AffectedClient> {
     questions: {
       stop: (clients) => ({
         title: texts.stopTitle(nameOf(clients)),
-        body: <Affected clients={clients} text={texts.stopText} />,
+        body: <Impact resource='CLIENT' ids={clients.map(({ id }) => id)} text={texts.stopText} />,
         action: t.actions.disable,
       }),
       delete: (clients) => ({
         title: texts.deleteTitle(clients.length, nameOf(clients)),
-        body: <Affected clients={clients} text={texts.deleteText} more={texts.stopMilder} />,
+        body: <Impact resource='CLIENT' ids={clients.map(({ id }) => id)} text={texts.deleteText} note={texts.stopMilder} />,
         action: texts.deleteAll(clients.length),
       }),
     },

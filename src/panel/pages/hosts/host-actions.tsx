@@ -1,6 +1,7 @@
 import { useRun } from '../../api/use.ts';
 import { graphql } from '../../generated/index.ts';
 import { useLanguage } from '../../language/language.tsx';
+import { Impact } from '../../parts/impact.tsx';
 import { type RecordActions, useRecordActions } from '../../parts/record-actions.tsx';
 
 const change = graphql(`
@@ -19,7 +20,6 @@ interface AffectedHost {
   readonly host: string;
   readonly location: string;
   readonly enabled: boolean;
-  readonly runtime: { readonly connections: number };
 }
 
 /** The actions on hosts. */
@@ -28,7 +28,6 @@ export function useHostActions(): RecordActions<AffectedHost> {
   const run = useRun();
   const texts = t.hosts;
   const nameOf = ([first]: readonly AffectedHost[]): string => first === undefined ? '' : first.host + first.location;
-  const connectionsOf = (hosts: readonly AffectedHost[]): number => hosts.reduce((sum, { runtime }) => sum + runtime.connections, 0);
   return useRecordActions<AffectedHost>({
     async change(ids, kind) {
       const { data, error } = await run(change, { ids, change: changes[kind] });
@@ -39,12 +38,12 @@ export function useHostActions(): RecordActions<AffectedHost> {
     questions: {
       stop: (hosts) => ({
         title: texts.stopTitle(hosts.length, nameOf(hosts)),
-        body: <p>{texts.stopText(connectionsOf(hosts))}</p>,
+        body: <Impact resource='HOST' ids={hosts.map(({ id }) => id)} text={texts.stopText} />,
         action: t.actions.disable,
       }),
       delete: (hosts) => ({
         title: texts.deleteTitle(hosts.length, nameOf(hosts)),
-        body: <p>{texts.deleteText(connectionsOf(hosts))}</p>,
+        body: <Impact resource='HOST' ids={hosts.map(({ id }) => id)} text={texts.deleteText} />,
         action: texts.deleteAction(hosts.length),
       }),
     },

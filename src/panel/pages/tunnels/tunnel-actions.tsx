@@ -1,6 +1,7 @@
 import { useRun } from '../../api/use.ts';
 import { graphql } from '../../generated/index.ts';
 import { useLanguage } from '../../language/language.tsx';
+import { Impact } from '../../parts/impact.tsx';
 import { type RecordActions, useRecordActions } from '../../parts/record-actions.tsx';
 import { useToast } from '../../parts/toast.tsx';
 
@@ -22,7 +23,6 @@ interface AffectedTunnel {
   readonly id: string;
   readonly remark: string;
   readonly enabled: boolean;
-  readonly runtime: { readonly connections: number };
 }
 
 /** The actions on tunnels. `copy` resolves with whether it was done. */
@@ -32,7 +32,6 @@ export function useTunnelActions(): RecordActions<AffectedTunnel> & { readonly c
   const toast = useToast();
   const texts = t.tunnels;
   const nameOf = ([first]: readonly AffectedTunnel[]): string => first === undefined ? '' : first.remark || texts.nameless(first.id);
-  const connectionsOf = (tunnels: readonly AffectedTunnel[]): number => tunnels.reduce((sum, { runtime }) => sum + runtime.connections, 0);
   const actions = useRecordActions<AffectedTunnel>({
     async change(ids, kind) {
       const { data, error } = await run(change, { ids, change: changes[kind] });
@@ -43,12 +42,12 @@ export function useTunnelActions(): RecordActions<AffectedTunnel> & { readonly c
     questions: {
       stop: (tunnels) => ({
         title: texts.stopTitle(tunnels.length, nameOf(tunnels)),
-        body: <p>{texts.stopText(connectionsOf(tunnels))}</p>,
+        body: <Impact resource='TUNNEL' ids={tunnels.map(({ id }) => id)} text={texts.stopText} />,
         action: t.actions.disable,
       }),
       delete: (tunnels) => ({
         title: texts.deleteTitle(tunnels.length, nameOf(tunnels)),
-        body: <p>{texts.deleteText(connectionsOf(tunnels))}</p>,
+        body: <Impact resource='TUNNEL' ids={tunnels.map(({ id }) => id)} text={texts.deleteText} />,
         action: texts.deleteAction(tunnels.length),
       }),
     },

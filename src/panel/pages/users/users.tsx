@@ -5,6 +5,7 @@ import { graphql } from '../../generated/index.ts';
 import type { UserFilter, UsersQuery } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { useConfirm } from '../../parts/confirm.tsx';
+import { Impact } from '../../parts/impact.tsx';
 import { useListState } from '../../parts/list-state.ts';
 import { Segments } from '../../parts/list-tools.tsx';
 import { sortOf, useRecordPage } from '../../parts/record-page.ts';
@@ -58,19 +59,14 @@ export default function UsersPage() {
 
   async function enable(user: Row, enabled: boolean): Promise<void> {
     if (!enabled) {
-      const body = (
-        <>
-          <p>{texts.disableText}</p>
-          <ul>{texts.disableEffects(user.clientCount, user.tunnelCount).map((effect) => <li key={effect}>{effect}</li>)}</ul>
-        </>
-      );
+      const body = <Impact resource='USER' ids={[user.id]} text={texts.disableText} />;
       if (!await ask({ title: texts.disableTitle(user.username), body, action: texts.disable })) return;
     }
     const { error: failure } = await run(setEnabled, { id: user.id, enabled });
     if (failure === undefined) toast(texts.done);
   }
   async function removeUser({ id, username, clientCount }: Row): Promise<void> {
-    const body = <p>{texts.deleteText(clientCount)}</p>;
+    const body = <Impact resource='USER' ids={[id]} text={texts.deleteText(clientCount)} note={texts.disableMilder} />;
     if (!await ask({ title: texts.deleteTitle(username), body, action: texts.deleteAction(username) })) return;
     const { error: failure } = await run(remove, { id });
     if (failure === undefined) toast(texts.deleted(username));

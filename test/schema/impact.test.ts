@@ -1,0 +1,55 @@
+import { expect, test } from '@jest/globals';
+import { onlineState } from '../support/client-state.ts';
+import { eachDialect } from '../support/database.ts';
+import { openTestSchema } from '../support/schema.ts';
+import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
+
+const impact = `query ($resource: ImpactResource!, $ids: [ID!]!) {
+  impact(resource: $resource, ids: $ids) { clients agents tunnels hosts connections ports hostNames sessions tokens }
+}`;
+const nothing = { clients: 0, agents: 0, tunnels: 0, hosts: 0, connections: 0, ports: [], hostNames: [], sessions: 0, tokens: 0 };
+
+eachDialect('what is affected', (databases) => {
+  test('by clients and by their user: agents, tunnels, hosts, ports, names, connections, logins and tokens', async () => {
+    const api = await openTestSchema(databases);
+    const { store } = api.services;
+    const { id: userId } = await store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
+    const clients = await seedClients(store, 3, (n) => ({ userId: n < 2 ? userId : null }));
+    const [one = 0, two = 0, three = 0] = clients;
+    await seedTunnels(store, one, 2, (n) => ({ mode: 'tcp', port: 9000 + n }));
+    await seedTunnels(store, two, 1, () => ({ mode: 'secret', port: 0 }));
+    await seedHosts(store, two, 1, () => ({ host: 'a.example', location: '/x' }));
+    await seedTunnels(store, three, 1, () => ({ mode: 'tcp', port: 9100 }));
+    for (const id of [one, three]) api.engine.clients.set(id, onlineState({ connections: 3 }));
+    api.engine.clients.set(two, onlineState({ connected: false, connections: 1 }));
+    const expiresAt = new Date(Date.now() + 60_000);
+    await store.db.session.create({ data: { id: 'a', kind: 'client', clientId: two, expiresAt } });
+    await store.db.session.create({ data: { id: 'b', kind: 'user', userId, expiresAt } });
+    await store.db.apiToken.create({ data: { userId, name: 't', hash: 'h' } });
+    const both = { clients: 2, agents: 1, tunnels: 3, hosts: 1, connections: 4, ports: [9000, 9001], hostNames: ['a.example/x'] };
+    expect(await api.record(impact, { resource: 'CLIENT', ids: [one, two, two, 99] })).toEqual({ ...nothing, ...both, sessions: 1 });
+    expect(await api.record(impact, { resource: 'USER', ids: [userId, 99] })).toEqual({ ...nothing, ...both, sessions: 1, tokens: 1 });
+    expect(await api.record(impact, { resource: 'CLIENT', ids: [] })).toEqual(nothing);
+  });
+
+  test('by tunnels and hosts of the caller, and at most 20 ports and names', async () => {
+    const api = await openTestSchema(databases);
+    const { store } = api.services;
+    const { id: userId } = await store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
+    const [own = 0, foreign = 0] = await seedClients(store, 2, (n) => ({ userId: n === 0 ? userId : null }));
+    await seedTunnels(store, own, 25, (n) => ({ mode: 'tcp', port: 9000 + n }));
+    await seedTunnels(store, foreign, 1, () => ({ mode: 'tcp', port: 9100 }));
+    await seedHosts(store, own, 25, (n) => ({ host: `${n}.example`, location: '/' }));
+    const of = async (resource: 'tunnel' | 'host') => {
+      const ids = (resource === 'tunnel' ? await store.db.tunnel.findMany() : await store.db.host.findMany()).map(({ id }) => id);
+      const { data } = await api.run(impact, { resource: resource.toUpperCase(), ids }, { kind: 'user', userId });
+      return data;
+    };
+    api.engine.hosts.set(1, { ...onlineState({ connections: 2 }), running: true, error: '', health: null });
+    expect(await of('tunnel')).toEqual({ impact: { ...nothing, tunnels: 25, ports: Array.from({ length: 20 }, (_, n) => 9000 + n) } });
+    expect(await of('host')).toEqual({ impact: { ...nothing, hosts: 25, connections: 2, hostNames: Array.from({ length: 20 }, (_, n) => `${n}.example/`) } });
+    expect(await api.code(impact, { resource: 'USER', ids: [userId] }, { kind: 'user', userId })).toBe('FORBIDDEN');
+    expect(await api.code(impact, { resource: 'TUNNEL', ids: Array.from({ length: 201 }, (_, n) => n + 1) })).toBe('INVALID_INPUT');
+    expect(await api.code(impact, { resource: 'TUNNEL', ids: ['x'] })).toBe('INVALID_INPUT');
+  });
+});
