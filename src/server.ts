@@ -160,6 +160,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
         startedAt: Date.now(),
         allowPorts: settings.allowPorts,
         adminUsername: settings.adminUsername,
+        retention: settings,
         publicUrl: settings.publicUrl,
         versionKey: versionKeyOf(identity),
         api: {

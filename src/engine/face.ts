@@ -348,6 +348,8 @@ export interface AcmeState {
   readonly failures: number;
   /** Why the last order failed; "" = it didn't. */
   readonly problem: string;
+  /** When the last order began, ms since the epoch; null = it is not known. */
+  readonly lastAt: number | null;
   /** When the next order is due, ms since the epoch; null = one is in progress. */
   readonly nextAt: number | null;
 }

@@ -47,9 +47,8 @@ async function importDirectly(set: ImportSet, findings: ImportFindings, options:
 }
 
 /** The settings of the schema, of which an import uses the ports and permissions. */
-function schemaSettings(
-  { bridgePort, bridgeTlsPort, vhostHttpPort, vhostHttpsPort, allowLocalProxy, allowPorts, adminUsername, publicUrl, basePath }: Settings,
-): SchemaSettings {
+function schemaSettings(settings: Settings): SchemaSettings {
+  const { bridgePort, bridgeTlsPort, vhostHttpPort, vhostHttpsPort, allowLocalProxy, allowPorts, adminUsername, publicUrl, basePath } = settings;
   return {
     version,
     bridge: { port: bridgePort, tls: { port: bridgeTlsPort, fingerprint: '' } },
@@ -59,6 +58,7 @@ function schemaSettings(
     startedAt: Date.now(),
     allowPorts,
     adminUsername,
+    retention: settings,
     publicUrl,
     versionKey: '',
     api: { publicUrl, basePath, ownTls: undefined },

@@ -17,6 +17,14 @@ import { CatchUp } from './writes/catch-up.ts';
 import { UnappliedChanges } from './writes/unapplied-changes.ts';
 import { Writes } from './writes/writes.ts';
 
+/** How long records that the server makes by itself are kept, in days. */
+export interface Retention {
+  readonly auditDays: number;
+  readonly trafficMinuteDays: number;
+  readonly trafficHourDays: number;
+  readonly trafficDayDays: number;
+}
+
 /** The settings that the schema uses. */
 export interface SchemaSettings {
   /** The program's version. */
@@ -34,6 +42,8 @@ export interface SchemaSettings {
   readonly allowPorts: readonly PortRange[];
   /** No user may have this name, since the user could not log in. */
   readonly adminUsername: string;
+  /** How many days entries of the audit log, and traffic per minute, hour and day, are kept. */
+  readonly retention: Retention;
   /** The public URL of the API; "" = unknown. */
   readonly publicUrl: string;
   /** The secret behind the versions of records; the same after a restart. */

@@ -66,11 +66,12 @@ const queries: Readonly<Record<string, ExpectedField>> = {
   nodes: { least: 'administrator', field: () => 'nodes { name version }', value: () => [] },
   viewer: {
     least: 'client login',
-    field: () => 'viewer { role readOnly secrets user { id } client { id } }',
+    field: () => 'viewer { role name readOnly secrets user { id } client { id } }',
     value: (_id, caller) => {
-      if (caller === 'legacy client login') return { role: 'CLIENT', readOnly: false, secrets: true, user: null, client: { id: 1 } };
+      if (caller === 'legacy client login') return { role: 'CLIENT', name: 'web', readOnly: false, secrets: true, user: null, client: { id: 1 } };
       return {
         role: isAdministrator(caller) ? 'ADMINISTRATOR' : 'USER',
+        name: isAdministrator(caller) ? 'admin' : ['alice', 'bob', 'carol'][(userOf(caller) ?? 0) - 1],
         readOnly: caller === 'read-only token',
         secrets: caller !== 'token without secrets',
         user: isAdministrator(caller) ? null : { id: userOf(caller) },

@@ -32,7 +32,7 @@ describeWith('chromium', "the panel's pages about people", () => {
     await shows(page, '1 of 2');
     await shows(page, '0 of 10');
     await choose(page, 'Actions for alice', 'Disable');
-    await shows(page, 'The agents of 1 client are disconnected');
+    await shows(page, '0 connected agents are disconnected');
     expect(await accessibilityProblems(page)).toEqual([]);
     await answer(page, 'Keep as is');
     await choose(page, 'Actions for bob', 'Disable');

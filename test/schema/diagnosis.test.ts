@@ -227,7 +227,7 @@ eitherDialect('diagnosis', (databases) => {
       outcome: 'STOPPED',
     });
     expect(await found({ status: 'notCovered', problem: '' })).toMatchObject({ reason: 'the certificate does not cover the name', outcome: 'STOPPED' });
-    const acme = { status: 'failed', failures: 2, problem: 'nobody answered', nextAt: Date.parse('2026-03-01') } as const;
+    const acme = { status: 'failed', failures: 2, problem: 'nobody answered', lastAt: null, nextAt: Date.parse('2026-03-01') } as const;
     expect(await found({ status: 'missing', problem: '', none: true, acme })).toMatchObject({
       reason: 'there is no usable certificate; nobody answered',
       outcome: 'STOPPED',

@@ -328,7 +328,7 @@ eitherDialect('hosts', (databases) => {
   test('the status of the current certificate is shown, and nothing of the key', async () => {
     const api = await openTestSchema(databases);
     const id = await newHost(api, await newClient(api));
-    const all = 'origin status problem names issuer validFrom expiresAt daysRemaining fingerprint acme { status failures problem nextAttemptAt }';
+    const all = 'origin status problem names issuer validFrom expiresAt daysRemaining fingerprint acme { status failures problem lastAttemptAt nextAttemptAt }';
     const reported = async () => (await api.record(`query ($id: ID!) { host(id: $id) { certificate { ${all} } } }`, { id }))['certificate'];
     const nothing = { names: [], issuer: null, validFrom: null, expiresAt: null, daysRemaining: null, fingerprint: null, acme: null };
     expect(await reported()).toEqual({ origin: 'NONE', status: 'NONE', problem: null, ...nothing });
@@ -358,14 +358,14 @@ eitherDialect('hosts', (databases) => {
       status: 'missing',
       problem: '',
       inUse: null,
-      acme: { status: 'failed', failures: 2, problem: 'nobody answered', nextAt: validTo.getTime() },
+      acme: { status: 'failed', failures: 2, problem: 'nobody answered', lastAt: 1000, nextAt: validTo.getTime() },
     });
     expect(await reported()).toEqual({
       origin: 'ACME',
       status: 'MISSING',
       problem: null,
       ...nothing,
-      acme: { status: 'FAILED', failures: 2, problem: 'nobody answered', nextAttemptAt: validTo.toISOString() },
+      acme: { status: 'FAILED', failures: 2, problem: 'nobody answered', lastAttemptAt: '1970-01-01T00:00:01.000Z', nextAttemptAt: validTo.toISOString() },
     });
   });
 

@@ -14,7 +14,7 @@ eachDialect('what is affected', (databases) => {
     const api = await openTestSchema(databases);
     const { store } = api.services;
     const { id: userId } = await store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
-    const clients = await seedClients(store, 3, (n) => ({ userId: n < 2 ? userId : null }));
+    const clients = await seedClients(store, 3, (n) => ({ userId: n < 3 ? userId : null }));
     const [one = 0, two = 0, three = 0] = clients;
     await seedTunnels(store, one, 2, (n) => ({ mode: 'tcp', port: 9000 + n }));
     await seedTunnels(store, two, 1, () => ({ mode: 'secret', port: 0 }));
@@ -22,11 +22,10 @@ eachDialect('what is affected', (databases) => {
     await seedTunnels(store, three, 1, () => ({ mode: 'tcp', port: 9100 }));
     for (const id of [one, three]) api.engine.clients.set(id, onlineState({ connections: 3 }));
     api.engine.clients.set(two, onlineState({ connected: false, connections: 1 }));
-    const expiresAt = new Date(Date.now() + 60_000);
-    await store.db.session.create({ data: { id: 'a', kind: 'client', clientId: two, expiresAt } });
-    await store.db.session.create({ data: { id: 'b', kind: 'user', userId, expiresAt } });
+    await store.db.session.create({ data: { id: 'a', kind: 'client', clientId: two } });
+    await store.db.session.create({ data: { id: 'b', kind: 'user', userId } });
     await store.db.apiToken.create({ data: { userId, name: 't', hash: 'h' } });
-    const both = { clients: 2, agents: 1, tunnels: 3, hosts: 1, connections: 4, ports: [9000, 9001], hostNames: ['a.example/x'] };
+    const both = { clients: 2, agents: 1, tunnels: 3, hosts: 1, connections: 4, ports: [9001, 9002], hostNames: ['a.example/x'] };
     expect(await api.record(impact, { resource: 'CLIENT', ids: [one, two, two, 99] })).toEqual({ ...nothing, ...both, sessions: 1 });
     expect(await api.record(impact, { resource: 'USER', ids: [userId, 99] })).toEqual({ ...nothing, ...both, sessions: 1, tokens: 1 });
     expect(await api.record(impact, { resource: 'CLIENT', ids: [] })).toEqual(nothing);
@@ -36,7 +35,7 @@ eachDialect('what is affected', (databases) => {
     const api = await openTestSchema(databases);
     const { store } = api.services;
     const { id: userId } = await store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
-    const [own = 0, foreign = 0] = await seedClients(store, 2, (n) => ({ userId: n === 0 ? userId : null }));
+    const [own = 0, foreign = 0] = await seedClients(store, 2, (n) => ({ userId: n === 1 ? userId : null }));
     await seedTunnels(store, own, 25, (n) => ({ mode: 'tcp', port: 9000 + n }));
     await seedTunnels(store, foreign, 1, () => ({ mode: 'tcp', port: 9100 }));
     await seedHosts(store, own, 25, (n) => ({ host: `${n}.example`, location: '/' }));
@@ -46,8 +45,10 @@ eachDialect('what is affected', (databases) => {
       return data;
     };
     api.engine.hosts.set(1, { ...onlineState({ connections: 2 }), running: true, error: '', health: null });
-    expect(await of('tunnel')).toEqual({ impact: { ...nothing, tunnels: 25, ports: Array.from({ length: 20 }, (_, n) => 9000 + n) } });
-    expect(await of('host')).toEqual({ impact: { ...nothing, hosts: 25, connections: 2, hostNames: Array.from({ length: 20 }, (_, n) => `${n}.example/`) } });
+    expect(await of('tunnel')).toEqual({ impact: { ...nothing, tunnels: 25, ports: Array.from({ length: 20 }, (_, n) => 9001 + n) } });
+    expect(await of('host')).toEqual({
+      impact: { ...nothing, hosts: 25, connections: 2, hostNames: Array.from({ length: 20 }, (_, n) => `${n + 1}.example/`) },
+    });
     expect(await api.code(impact, { resource: 'USER', ids: [userId] }, { kind: 'user', userId })).toBe('FORBIDDEN');
     expect(await api.code(impact, { resource: 'TUNNEL', ids: Array.from({ length: 201 }, (_, n) => n + 1) })).toBe('INVALID_INPUT');
     expect(await api.code(impact, { resource: 'TUNNEL', ids: ['x'] })).toBe('INVALID_INPUT');

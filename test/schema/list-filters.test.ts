@@ -45,9 +45,12 @@ const ownedBy = { ownerId: some('1', '2', '99'), unassigned: bool };
 
 const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> = {
   clients: {
-    filter: fc.record({ ...ownedBy, connected: bool, enabled: bool, expiresBefore: moment, usageAbovePercent: percent }, { requiredKeys: [] }),
+    filter: fc.record({ ...ownedBy, connected: bool, enabled: bool, expiresBefore: moment, usageAbovePercent: percent, otherVersion: bool }, {
+      requiredKeys: [],
+    }),
     matches: {
       ...owned,
+      otherVersion: ({ agentVersion }, wanted) => wanted !== true || (agentVersion !== '' && agentVersion !== '1.2.3'),
       connected: same('connected'),
       enabled: (row, wanted) => working(row) === wanted,
       expiresBefore: (row, wanted) => before(row['expiresAt'], wanted) || before(row['ownerExpiresAt'], wanted),
@@ -290,6 +293,7 @@ async function seed({ services: { store }, engine }: TestSchema): Promise<void> 
     enabled: n % 4 > 0,
     expired: n % 5 === 0,
     lastAddress: `10.0.0.${n % 9}`,
+    agentVersion: ['', '1.2.3', '1.2.2'][n % 3] ?? '',
     expiresAt: at(n),
     rate: n % 4,
     flowLimit: [0, 10, 1000][n % 3] ?? 0,

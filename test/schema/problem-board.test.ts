@@ -169,7 +169,7 @@ eachDialect('problems', (databases) => {
       status: 'missing',
       problem: '',
       inUse: null,
-      acme: { status: 'failed', failures: 1, problem: 'nobody answered', nextAt: start },
+      acme: { status: 'failed', failures: 1, problem: 'nobody answered', lastAt: null, nextAt: start },
     });
     api.engine.certificates.set(expiring, {
       status: 'expiring',

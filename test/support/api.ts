@@ -17,6 +17,7 @@ import type { TestStore } from './test-store.ts';
 import { emptyStore } from './empty-store.ts';
 import { FakeEngine } from './engine.ts';
 import { LogRecorder } from './log-recorder.ts';
+import { schemaSettings } from './schema.ts';
 
 /** How the parameters of a call travel. */
 export type Encoding = 'urlencoded' | 'multipart' | 'json' | 'query';
@@ -123,6 +124,7 @@ async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): 
       startedAt: 0,
       allowPorts: [],
       adminUsername: 'admin',
+      retention: schemaSettings.retention,
       publicUrl: '',
       versionKey: 'key',
       api: { publicUrl: '', basePath: '', ownTls: undefined },

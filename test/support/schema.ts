@@ -57,6 +57,7 @@ export const schemaSettings: Services['settings'] = {
   startedAt: 0,
   allowPorts: [],
   adminUsername: 'admin',
+  retention: { auditDays: 365, trafficMinuteDays: 2, trafficHourDays: 60, trafficDayDays: 1100 },
   publicUrl: '',
   versionKey: 'key',
   api: { publicUrl: '', basePath: '', ownTls: undefined },

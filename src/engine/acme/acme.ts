@@ -3,7 +3,7 @@ import type { CertificateFacts } from '../../rules/certificate.ts';
 import type { AcmeRetry, AcmeState } from '../face.ts';
 import { CertificateAuthority, type AuthorityOptions } from './certificate-authority.ts';
 import { AcmeProblem } from './acme-problem.ts';
-import { AcmeFiles, type AcmeKeeping } from './files.ts';
+import { type AcmeAttempt, AcmeFiles, type AcmeKeeping } from './files.ts';
 
 /** Times in ms, and limits. Authorities allow more: 300 orders in 3 hours, 5 failures per name and hour. */
 const ACME_TIMING = {
@@ -44,6 +44,8 @@ interface Wanted {
   failures: number;
   /** Why the last order failed; "" = it did not. */
   problem: string;
+  /** When the last order began, ms since the epoch; undefined = it is not known. */
+  lastAt: number | undefined;
   /** When the next order is due, ms since the epoch; undefined = the stored files were not read yet. */
   nextAt: number | undefined;
   ordering: boolean;
@@ -109,6 +111,7 @@ export class Acme {
       facts: undefined,
       failures: 0,
       problem: '',
+      lastAt: undefined,
       nextAt: undefined,
       ordering: false,
       answers: new Map(),
@@ -132,11 +135,12 @@ export class Acme {
   state(name: string): AcmeState | undefined {
     const wanted = this.#wanted.get(name);
     if (!wanted) return undefined;
-    const { ordering, failures, facts, problem, nextAt } = wanted;
+    const { ordering, failures, facts, problem, lastAt, nextAt } = wanted;
     return {
       status: ordering ? 'pending' : failures > 0 ? 'failed' : facts ? 'valid' : 'pending',
       failures,
       problem,
+      lastAt: lastAt ?? null,
       nextAt: ordering ? null : nextAt ?? null,
     };
   }
@@ -221,6 +225,7 @@ export class Acme {
     wanted.facts = facts;
     wanted.failures = attempt?.failures ?? 0;
     wanted.problem = attempt?.problem ?? '';
+    wanted.lastAt = attempt?.lastAt;
     // If the clock was wrong then, the order must not be delayed for years.
     wanted.nextAt = attempt ? Math.min(attempt.nextAt, this.#now() + this.#timing.longestBackoffMs) : renewalOf(facts, this.#now());
     this.onChange(wanted.name);
@@ -229,12 +234,18 @@ export class Acme {
 
   async #order(wanted: Wanted): Promise<void> {
     const { name, over: { signal } } = wanted;
-    const before = { failures: wanted.failures, problem: wanted.problem, nextAt: wanted.nextAt ?? 0 };
+    const before = {
+      failures: wanted.failures,
+      problem: wanted.problem,
+      nextAt: wanted.nextAt ?? 0,
+      ...wanted.lastAt !== undefined && { lastAt: wanted.lastAt },
+    };
     wanted.ordering = true;
+    wanted.lastAt = this.#now();
     this.onChange(name);
     try {
       // Stored before the order starts, so that a server in a crash loop doesn't order again and again.
-      this.#files.saveAttempt(name, this.#afterFailure(before.failures, 'the order was broken off', 0));
+      this.#files.saveAttempt(name, this.#afterFailure(wanted, 'the order was broken off', 0));
       const { key, chain } = await this.#authority.order(name, (token, answer) => wanted.answers.set(token, answer), signal);
       signal.throwIfAborted();
       wanted.facts = this.#files.saveCertificate(name, key, chain);
@@ -259,7 +270,7 @@ export class Acme {
     if (known && error.reason === 'accountDoesNotExist') await this.#authority.forgetAccount();
     // The limit may be for this name only, so the other names wait for an hour at most.
     if (known && error.reason === 'rateLimited') this.#pausedUntil = this.#now() + Math.min(Math.max(retryAfterMs, this.#timing.backoffMs), HOUR_MS);
-    const attempt = this.#afterFailure(wanted.failures, problem, retryAfterMs);
+    const attempt = this.#afterFailure(wanted, problem, retryAfterMs);
     Object.assign(wanted, attempt);
     this.#log.warn(
       { name: wanted.name, failures: attempt.failures, nextAt: new Date(attempt.nextAt), err: known ? undefined : error },
@@ -269,13 +280,13 @@ export class Acme {
   }
 
   /** Exponential backoff with up to a fifth of jitter, so that many names don't retry together. */
-  #afterFailure(failures: number, problem: string, retryAfterMs: number) {
+  #afterFailure({ failures, lastAt }: Wanted, problem: string, retryAfterMs: number) {
     const { backoffMs, longestBackoffMs } = this.#timing;
     const wait = Math.min(backoffMs * 2 ** Math.min(failures, 30) * (1 + Math.random() / 5), longestBackoffMs);
-    return { failures: failures + 1, problem, nextAt: this.#now() + Math.max(wait, Math.min(retryAfterMs, 7 * DAY_MS)) };
+    return { failures: failures + 1, problem, lastAt, nextAt: this.#now() + Math.max(wait, Math.min(retryAfterMs, 7 * DAY_MS)) };
   }
 
-  async #restore(name: string, before: { readonly failures: number; readonly problem: string; readonly nextAt: number }): Promise<void> {
+  async #restore(name: string, before: AcmeAttempt): Promise<void> {
     if (before.failures === 0) await this.#files.forgetAttempt(name);
     else this.#files.saveAttempt(name, before);
   }

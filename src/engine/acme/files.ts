@@ -6,11 +6,17 @@ import * as z from 'zod';
 import { CertificateFault, type CertificateFacts, certificatePair, coversHost } from '../../rules/certificate.ts';
 
 const accountSchema = z.object({ key: z.string(), url: z.url() });
-const attemptSchema = z.object({ failures: z.int().min(0), problem: z.string(), nextAt: z.number() });
+const attemptSchema = z.object({
+  failures: z.int().min(0),
+  problem: z.string(),
+  /** Version 0.1 did not store it. */
+  lastAt: z.number().optional(),
+  nextAt: z.number(),
+});
 
 /** The account at the directory: its key as PEM, never shown or logged, and its URL. */
 export type AcmeAccount = z.output<typeof accountSchema>;
-/** The failed orders of a name since its last certificate. `nextAt`: ms since the epoch. */
+/** The failed orders of a name since its last certificate. `lastAt`: when the last one began; `nextAt`: when the next one is due; both in ms since the epoch. */
 export type AcmeAttempt = z.output<typeof attemptSchema>;
 
 const ACCOUNT = 'account.json';

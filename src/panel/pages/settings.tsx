@@ -43,6 +43,8 @@ export default function SettingsPage() {
           <dd>{server.version}</dd>
           <dt>{texts.startedAt}</dt>
           <dd>{f.moment(server.startedAt)}</dd>
+          <dt>{texts.retention}</dt>
+          <dd>{texts.kept(server.retention)}</dd>
           <dt>{texts.publicAddress}</dt>
           <dd className='mono'>{server.publicAddress ?? t.words.unknown}</dd>
           <dt>{texts.bridge}</dt>

@@ -14,9 +14,8 @@ import { useViewer } from './viewer.tsx';
 export function Topbar({ isMenuOpen, onMenu, onFind }: { readonly isMenuOpen: boolean; readonly onMenu: () => void; readonly onFind: () => void }) {
   const { t, code, choose } = useLanguage();
   const lost = useStore(lostSince);
-  const { role, user, client } = useViewer();
+  const { role, name } = useViewer();
   const [, navigate] = useLocation();
-  const name = user?.username ?? client?.remark ?? t.words.administrator;
   const account: MenuEntry[] = [
     ...(role === 'USER' ? [{ label: t.shell.nav.password, onChoose: () => navigate('/account') }] : []),
     { label: t.shell.nav.api, onChoose: () => location.assign(`${base}/api`) },

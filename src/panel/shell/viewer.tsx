@@ -9,9 +9,9 @@ import { Failure } from '../parts/failure.tsx';
 
 const viewerQuery = graphql(`
   query Viewer {
-    viewer { role readOnly secrets user { id username } client { id remark } }
+    viewer { role name readOnly secrets user { id username } client { id remark } }
     server {
-      version startedAt allowLocalProxy acme publicAddress hostHttpPort hostHttpsPort bridgeTlsPort bridgeTlsFingerprint
+      version startedAt retention { auditDays trafficMinuteDays trafficHourDays trafficDayDays } allowLocalProxy acme publicAddress hostHttpPort hostHttpsPort bridgeTlsPort bridgeTlsFingerprint
       counts { clients { total connected neverSeen disabled expired } tunnels { total running } hosts { total serving disabled } users { total } }
     }
   }
@@ -20,6 +20,8 @@ const viewerQuery = graphql(`
 /** Who uses the panel, and the server. */
 export interface ViewerState {
   readonly role: ViewerQuery['viewer']['role'];
+  /** The login name. */
+  readonly name: string;
   readonly isAdministrator: boolean;
   /** Nothing may be changed: the page shows no buttons for it. */
   readonly readOnly: boolean;

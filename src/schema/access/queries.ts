@@ -24,6 +24,14 @@ const Viewer = builder.objectRef<Caller>('Viewer').implement({
       description: "The caller's role.",
       resolve: ({ kind }) => kind === 'admin' ? 'ADMINISTRATOR' : kind === 'user' ? 'USER' : 'CLIENT',
     }),
+    name: t.string({
+      description: "The login name of the administrator, of the user, or of the client's web login.",
+      resolve: async (caller, _args, { loaders, settings }) => {
+        if (caller.kind === 'user') return (await loaders.users.load(caller.userId))?.username ?? '';
+        if (caller.kind === 'client') return (await loaders.clients.load(caller.clientId))?.webUsername ?? '';
+        return settings.adminUsername;
+      },
+    }),
     readOnly: t.boolean({ description: 'Whether the caller may only read.', resolve: ({ readOnly }) => readOnly === true }),
     secrets: t.boolean({ description: 'Whether the caller may read verification keys, passwords of tunnels and headers of hosts.', resolve: seesSecrets }),
     user: t.field({

@@ -43,6 +43,7 @@ const ClientFilter = builder.inputType('ClientFilter', {
     connected: t.boolean({ description: 'True = only those whose agent is connected, false = only the others. The state can be up to a second old.' }),
     enabled: t.boolean({ description: 'True = only enabled ones, false = only disabled and expired ones. It can take up to a minute until an expiry counts.' }),
     expiresBefore: t.field({ type: 'DateTime', description: 'Only those whose `effectiveExpiresAt` is before this time, including expired ones.' }),
+    otherVersion: t.boolean({ description: "True = only those whose agent last reported another version than the server's. False has no effect." }),
     usageAbovePercent: t.int({
       description: 'Only those that use more than this percentage of `flowLimit` or `maxTunnels`. At least 0. Unlimited values never match.',
     }),
@@ -95,19 +96,23 @@ builder.queryFields((t) => ({
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
     resolve: async (_root, args, context) => {
-      const query = { ...await listQuery(context, args), ...args.filter && { conditions: conditionsOf(args.filter) } };
+      const query = { ...await listQuery(context, args), ...args.filter && { conditions: conditionsOf(args.filter, context.settings.version) } };
       return context.list(query, context.store.clientPage, context.store.clientPages);
     },
   }),
 }));
 
 /** The filter conditions that are checked on each client. */
-function conditionsOf({ connected, enabled, expiresBefore, usageAbovePercent, ...owner }: typeof ClientFilter.$inferInput) {
+function conditionsOf(
+  { connected, enabled, expiresBefore, usageAbovePercent, otherVersion, ...owner }: typeof ClientFilter.$inferInput,
+  version: string,
+) {
   return clientConditions({
     connected: connected ?? undefined,
     enabled: enabled ?? undefined,
     owned: ownedOnly(owner),
     expiresBefore: expiresBefore ?? undefined,
     usageAbove: countOf('filter.usageAbovePercent', usageAbovePercent),
+    versionOtherThan: otherVersion === true ? version : undefined,
   });
 }

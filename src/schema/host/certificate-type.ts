@@ -78,6 +78,12 @@ const AcmeType = builder.objectRef<AcmeState>('AcmeState').implement({
     status: t.field({ type: AcmeStatus, description: 'The status of the orders.', resolve: ({ status }) => status }),
     failures: t.exposeInt('failures', { description: 'The number of orders that failed since the last certificate.' }),
     problem: t.string({ nullable: true, description: 'Why the last order failed; null = it did not fail.', resolve: (row) => textOrNull(row.problem) }),
+    lastAttemptAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the last order began; null = it is not known, as the certificate was issued before the server started.',
+      resolve: ({ lastAt }) => lastAt === null ? null : new Date(lastAt),
+    }),
     nextAttemptAt: t.field({
       type: 'DateTime',
       nullable: true,

@@ -4,7 +4,7 @@ import { nullUnlessAdministrator } from '../access/administrator-field.ts';
 import { builder } from '../builder.ts';
 import { stored } from '../values/stored.ts';
 import { TunnelMode } from '../tunnel/enums.ts';
-import type { SchemaSettings } from '../services.ts';
+import type { Retention, SchemaSettings } from '../services.ts';
 
 const ClientCounts = builder.objectRef<CountsRow['clients']>('ClientCounts').implement({
   description: 'The number of clients, by state.',
@@ -72,6 +72,16 @@ const BridgeType = builder.enumType('BridgeType', {
   values: { TCP: { description: 'TCP, with or without TLS.' } },
 });
 
+const RetentionType = builder.objectRef<Retention>('Retention').implement({
+  description: 'How many days the server keeps what it records.',
+  fields: (t) => ({
+    auditDays: t.exposeInt('auditDays', { description: 'Entries of the audit log.' }),
+    trafficMinuteDays: t.exposeInt('trafficMinuteDays', { description: 'Traffic per minute.' }),
+    trafficHourDays: t.exposeInt('trafficHourDays', { description: 'Traffic per hour.' }),
+    trafficDayDays: t.exposeInt('trafficDayDays', { description: 'Traffic per day.' }),
+  }),
+});
+
 const Server = builder.objectRef<SchemaSettings>('Server').implement({
   description: 'Information about the server.',
   fields: (t) => ({
@@ -110,6 +120,7 @@ const Server = builder.objectRef<SchemaSettings>('Server').implement({
       description: 'The port that serves hosts over HTTPS; null = none.',
       resolve: ({ hostPorts }) => hostPorts.httpsPort || null,
     }),
+    retention: t.field({ type: RetentionType, description: 'How long the server keeps what it records.', resolve: ({ retention }) => retention }),
     counts: t.field({
       type: Counts,
       description:

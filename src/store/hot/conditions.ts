@@ -17,6 +17,8 @@ export interface ClientConditions {
   readonly expiresBefore?: Date;
   /** It uses more than this percentage of its traffic limit, or of its tunnel and host limit; missing limits are ignored. */
   readonly usageAbove?: number;
+  /** Its agent was connected, and last reported another version than this one. */
+  readonly versionOtherThan?: string;
 }
 
 /** Filters of tunnels. */
@@ -58,7 +60,9 @@ const working = '"enabled" AND NOT "expired"';
 const mebibyte = 1024 * 1024;
 
 /** undefined = none. */
-export function clientConditions({ connected, enabled, owned, expiresBefore, usageAbove }: ClientConditions): readonly Condition[] | undefined {
+export function clientConditions(
+  { connected, enabled, owned, expiresBefore, usageAbove, versionOtherThan }: ClientConditions,
+): readonly Condition[] | undefined {
   return given(
     is('"connected"', connected),
     is(working, enabled),
@@ -71,6 +75,7 @@ export function clientConditions({ connected, enabled, owned, expiresBefore, usa
       sql: `${above(`${real('"inletBytes"')} + ${real('"exportBytes"')}`, 'flowLimit')} OR ${above(real('"tunnelCount"'), 'maxTunnels')}`,
       values: [usageAbove * mebibyte, usageAbove],
     },
+    versionOtherThan === undefined ? undefined : { sql: `"agentVersion" NOT IN ('', ?)`, values: [versionOtherThan] },
   );
 }
 

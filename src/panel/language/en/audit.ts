@@ -1,7 +1,9 @@
+import { counted } from './common.ts';
+
 /** The audit log. */
 export const audit = {
   title: 'Audit log',
-  subtitle: 'Who changed what. It contains no secrets.',
+  subtitle: (days: number) => `Who changed what in the last ${counted(days, 'day', 'days')}. It contains no secrets.`,
   what: 'What',
   who: 'Who',
   did: 'Change',

@@ -8,7 +8,14 @@ export const clients = {
   searchHint: 'Note, id, key, address',
   stateFilter: 'State',
   states: { all: 'All', online: 'Online', away: 'Away', disabled: 'Disabled' },
-  filters: { owner: 'Owner', anyone: 'Anyone', nobody: 'Nobody', expiring: 'Expires within 30 days', full: 'Over 80% of a limit' },
+  filters: {
+    owner: 'Owner',
+    anyone: 'Anyone',
+    nobody: 'Nobody',
+    expiring: 'Expires within 30 days',
+    full: 'Over 80% of a limit',
+    otherVersion: 'Agent of another version',
+  },
   columns: {
     name: 'Client',
     owner: 'Owner',

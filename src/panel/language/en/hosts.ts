@@ -48,6 +48,7 @@ export const hosts = {
     fingerprint: 'SHA-256 fingerprint',
     acme: 'ACME',
     acmeStates: { PENDING: 'being requested', VALID: 'issued', FAILED: 'failed' },
+    lastAttempt: (moment: string) => `last attempt ${moment}`,
     nextAttempt: (moment: string) => `next attempt ${moment}`,
     problem: 'Problem',
     from: 'Valid from',

@@ -44,6 +44,9 @@ export const server = {
     facts: 'This server',
     version: 'Version',
     startedAt: 'Running since',
+    retention: 'Kept for',
+    kept: (days: { readonly auditDays: number; readonly trafficMinuteDays: number; readonly trafficHourDays: number; readonly trafficDayDays: number }) =>
+      `audit log ${days.auditDays} d; traffic by minute ${days.trafficMinuteDays} d, by hour ${days.trafficHourDays} d, by day ${days.trafficDayDays} d`,
     publicAddress: 'Public address',
     bridge: 'Agents connect to port',
     fingerprint: 'Fingerprint of its certificate',

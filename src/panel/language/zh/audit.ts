@@ -4,7 +4,7 @@ import { numeral } from './common.ts';
 /** The audit log. */
 export const audit: Messages['audit'] = {
   title: '审计日志',
-  subtitle: '谁更改了什么。其中不含机密。',
+  subtitle: (days) => `最近 ${numeral(days)} 天内谁更改了什么。其中不含机密。`,
   what: '内容',
   who: '操作者',
   did: '操作',

@@ -49,6 +49,7 @@ export const hosts: Messages['hosts'] = {
     fingerprint: 'SHA-256 指纹',
     acme: 'ACME',
     acmeStates: { PENDING: '正在申请', VALID: '已签发', FAILED: '失败' },
+    lastAttempt: (moment) => `上次尝试 ${moment}`,
     nextAttempt: (moment) => `下次尝试 ${moment}`,
     from: '生效时间',
     checkedFine: '该证书可以使用。',

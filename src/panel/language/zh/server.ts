@@ -45,6 +45,9 @@ export const server: Messages['server'] = {
     facts: '此服务器',
     version: '版本',
     startedAt: '启动时间',
+    retention: '保留时间',
+    kept: (days) =>
+      `审计日志 ${days.auditDays} 天；流量：每分钟 ${days.trafficMinuteDays} 天，每小时 ${days.trafficHourDays} 天，每天 ${days.trafficDayDays} 天`,
     publicAddress: '公网地址',
     bridge: 'Agent 连接的端口',
     fingerprint: '其证书的指纹',

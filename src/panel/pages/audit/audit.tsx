@@ -12,6 +12,7 @@ import { pageRows, useListState } from '../../parts/list-state.ts';
 import { Pager } from '../../parts/list-tools.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { useViewer } from '../../shell/viewer.tsx';
 import { auditEntry, Entry } from './entry.tsx';
 
 const entriesQuery = graphql(`
@@ -48,6 +49,7 @@ export default function AuditPage() {
   const { t, f } = useLanguage();
   const list = useListState('');
   const ask = useAsk();
+  const { server } = useViewer();
   const filter = filterOf(list.get);
   const { data, error, refetch } = useData(entriesQuery, { filter, offset: list.offset, limit: pageRows });
   const [news, setNews] = useState(0);
@@ -102,7 +104,7 @@ export default function AuditPage() {
           </button>
         }
       >
-        {texts.subtitle}
+        {texts.subtitle(server.retention.auditDays)}
       </PageHead>
       <Failure error={error} onRetry={refetch} />
       <Failure error={downloadError} onRetry={() => void download()} />

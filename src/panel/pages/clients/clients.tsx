@@ -59,7 +59,7 @@ export default function ClientsPage() {
       filters={
         <>
           {isAdministrator && <OwnerFilter list={list} />}
-          {(['expiring', 'full'] as const).map((name) => (
+          {(['expiring', 'full', 'otherVersion'] as const).map((name) => (
             <label key={name} className='check'>
               <input type='checkbox' checked={list.get(name) !== ''} onChange={({ target }) => list.set({ [name]: target.checked ? 'yes' : '' })} />
               {t.clients.filters[name]}
@@ -77,5 +77,6 @@ function filterOf(list: ListState, soon: string): ClientFilter {
     ...ownerOf(list),
     ...(list.get('expiring') !== '' && { expiresBefore: soon }),
     ...(list.get('full') !== '' && { usageAbovePercent: 80 }),
+    ...(list.get('otherVersion') !== '' && { otherVersion: true }),
   };
 }

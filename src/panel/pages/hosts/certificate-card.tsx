@@ -11,7 +11,7 @@ import { certificateTones } from './host-state.tsx';
 const certificateCard = graphql(`
   fragment CertificateCard on Host {
     id
-    certificate { origin status problem names issuer expiresAt daysRemaining fingerprint acme { status failures problem nextAttemptAt } }
+    certificate { origin status problem names issuer expiresAt daysRemaining fingerprint acme { status failures problem lastAttemptAt nextAttemptAt } }
   }
 `);
 const retry = graphql(`
@@ -80,6 +80,7 @@ export function CertificateCard({ of }: { readonly of: FragmentType<typeof certi
             <dd>
               {texts.acmeStates[acme.status]}
               {acme.problem && <span className='danger-text'>: {acme.problem}</span>}
+              {acme.lastAttemptAt && <span className='muted'>{' '}({texts.lastAttempt(f.short(acme.lastAttemptAt))})</span>}
               {acme.nextAttemptAt && <span className='muted'>{' '}({texts.nextAttempt(f.short(acme.nextAttemptAt))})</span>}
               {acme.status === 'FAILED' && !readOnly && (
                 <p className='actions'>
