@@ -6,6 +6,7 @@ import { eitherDialect } from '../support/database.ts';
 import type { DeclaredHost, DeclaredTunnel } from '../../src/wire/declaration.ts';
 import { MAX_DECLARED } from '../../src/wire/declared.ts';
 import { declaredHostOf, declaredTunnelOf } from '../support/declared-entries.ts';
+import { onlineState } from '../support/client-state.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const tunnel = (records: AgentRecords, name: string, more: Partial<DeclaredTunnel> = {}) =>
@@ -13,18 +14,7 @@ const tunnel = (records: AgentRecords, name: string, more: Partial<DeclaredTunne
 const host = (records: AgentRecords, name: string, more: Partial<DeclaredHost> = {}) => records.declare({ kind: 'host', name, host: declaredHostOf(more) });
 const newClient = (api: TestSchema, input: object = {}) => api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
 
-const online: ClientState = {
-  connected: true,
-  address: '192.0.2.1',
-  localAddress: '',
-  version: '1',
-  connections: 0,
-  refusals: {},
-  rate: 0,
-  inletBytes: 0,
-  exportBytes: 0,
-  lastOnlineAt: 0,
-};
+const online = onlineState();
 
 async function counts({ services: { store } }: TestSchema) {
   const [client] = await store.db.client.findMany({ orderBy: { id: 'asc' } });
