@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { AgentRecords, ClientState } from '../../src/engine/face.ts';
+import type { AgentRecords } from '../../src/engine/face.ts';
 import { AgentDeclarations } from '../../src/schema/writes/agent-records.ts';
 import { deleteLeftRecords } from '../../src/schema/writes/left-records.ts';
 import { eitherDialect } from '../support/database.ts';
