@@ -26,25 +26,26 @@ export function App() {
       }}
     >
       <ToastProvider>
-        <ConfirmProvider>
-          <Switch>
-            <Route path='/login/index'>
-              <LoginPage />
-            </Route>
-            <Route path='/wall'>
-              <PageBoundary>
-                <Suspense>
-                  <WallPage />
-                </Suspense>
-              </PageBoundary>
-            </Route>
-            <Route>
-              <Provider value={client}>
+        <Switch>
+          <Route path='/login/index'>
+            <LoginPage />
+          </Route>
+          <Route path='/wall'>
+            <PageBoundary>
+              <Suspense>
+                <WallPage />
+              </Suspense>
+            </PageBoundary>
+          </Route>
+          <Route>
+            {/* Questions ask the server what else is affected. */}
+            <Provider value={client}>
+              <ConfirmProvider>
                 <Shell />
-              </Provider>
-            </Route>
-          </Switch>
-        </ConfirmProvider>
+              </ConfirmProvider>
+            </Provider>
+          </Route>
+        </Switch>
       </ToastProvider>
     </Router>
   );

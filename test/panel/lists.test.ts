@@ -194,7 +194,7 @@ describeWith('chromium', "the panel's lists", () => {
     await choose(page, 'Actions for by tcp', 'Duplicate');
     await listsRows(page, ['by tcp', 'by tcp']);
     await choose(page, 'Actions for by tcp', 'Stop');
-    await shows(page, 'Its port is closed; nothing is deleted.');
+    await shows(page, 'Ports that close: ');
     await answer(page, 'Stop');
     await shows(page, '1 tunnel stopped');
     await press(page, 'Stopped');

@@ -11,6 +11,7 @@ import { reportLoggedOut } from './session.ts';
  */
 const embedded = [
   'AcmeState',
+  'AgentSession',
   'AuditEntry',
   'AuditPage',
   'BulkResult',
@@ -31,10 +32,12 @@ const embedded = [
   'HostDiagnosis',
   'HostPage',
   'HostRuntime',
+  'Impact',
   'Lockout',
   'PlatformCertificate',
   'ProblemPage',
   'Refusal',
+  'Retention',
   'SearchResult',
   'Server',
   'TargetHealth',
