@@ -234,12 +234,8 @@ export class Acme {
 
   async #order(wanted: Wanted): Promise<void> {
     const { name, over: { signal } } = wanted;
-    const before = {
-      failures: wanted.failures,
-      problem: wanted.problem,
-      nextAt: wanted.nextAt ?? 0,
-      ...wanted.lastAt !== undefined && { lastAt: wanted.lastAt },
-    };
+    const { failures, problem, lastAt, nextAt = 0 } = wanted;
+    const before = { failures, problem, lastAt, nextAt };
     wanted.ordering = true;
     wanted.lastAt = this.#now();
     this.onChange(name);

@@ -158,6 +158,7 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     const waits = (state: CertificateState, from: number) => (Number(state.acme?.nextAt) - from) / MINUTE;
     expect(waits(first, before)).toBeGreaterThanOrEqual(5);
     expect(waits(first, before)).toBeLessThan(7);
+    expect(Number(first.acme?.lastAt)).toBeGreaterThanOrEqual(before);
     expect(await log.line(/^no ACME certificate: .*refused/)).toMatchObject({ name: 'f.example.com', failures: 1 });
     await expect(shown(httpsPort, 'f.example.com')).rejects.toThrow(/handshake failure/);
     await engine.close();
