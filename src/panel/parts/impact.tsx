@@ -31,20 +31,18 @@ export function Impact({ resource, ids, text, note }: {
   const [isUnknown, setUnknown] = useState(false);
   const key = ids.join();
   useEffect(() => {
-    let isOver = false;
+    const over = new AbortController();
     const all = key.split(',');
     void (async () => {
       let sum: Parts | undefined;
-      for (let start = 0; start < all.length && !isOver; start += atOnce) {
+      for (let start = 0; start < all.length && !over.signal.aborted; start += atOnce) {
         const { data } = await ask(impactQuery, { resource, ids: all.slice(start, start + atOnce) });
         if (data === undefined) return setUnknown(true);
         sum = sum === undefined ? data.impact : together(sum, data.impact);
       }
-      if (!isOver) setParts(sum);
+      if (!over.signal.aborted) setParts(sum);
     })();
-    return () => {
-      isOver = true;
-    };
+    return () => over.abort();
     // oxlint-disable-next-line react/exhaustive-deps -- `ask` is another function each time
   }, [resource, key]);
   const { impact } = t;
