@@ -162,7 +162,16 @@ eachDialect('clients', (databases) => {
     const api = await openTestSchema(databases);
     const owner = await newUser(api);
     const id = await newClient(api, { verifyKey: 'k', ownerId: owner, rateLimit: 5 });
-    const input = { remark: 'mine', basicUser: 'b', blocklist: ['1.1.1.1'], verifyKey: 'other', rateLimit: 9, webUsername: 'w', webPassword: 'w', ownerId: null };
+    const input = {
+      remark: 'mine',
+      basicUser: 'b',
+      blocklist: ['1.1.1.1'],
+      verifyKey: 'other',
+      rateLimit: 9,
+      webUsername: 'w',
+      webPassword: 'w',
+      ownerId: null,
+    };
     const { data, errors } = await api.run(update, { id, input }, { kind: 'user', userId: owner });
     expect(errors).toEqual([]);
     expect(data).toMatchObject({
