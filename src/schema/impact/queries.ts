@@ -27,7 +27,7 @@ const nothing: Impact = { clients: 0, agents: 0, tunnels: 0, hosts: 0, connectio
 
 type Kind = 'client' | 'tunnel' | 'host' | 'user';
 
-const ImpactResource = enumOf<Kind>('ImpactResource', 'The records that are to be stopped or deleted.', {
+const ImpactResource = enumOf<Kind>('ImpactResource', 'The kind of the records that you stop or delete.', {
   client: 'Clients, with their tunnels and hosts.',
   tunnel: 'Tunnels.',
   host: 'Hosts.',
