@@ -10,6 +10,7 @@ import { direct } from './sides/direct.ts';
 import { frp } from './sides/frp.ts';
 import { haproxy } from './sides/haproxy.ts';
 import { nginx } from './sides/nginx.ts';
+import { nodes } from './sides/nodes.ts';
 import { nps } from './sides/nps.ts';
 import { openssh } from './sides/openssh.ts';
 import type { RunningSide, Side } from './sides/side.ts';
@@ -18,6 +19,7 @@ import { bulk, bulkEight, hostBulk, tlsBulk } from './works/bulk.ts';
 import { fairness } from './works/fairness.ts';
 import { hostConnections, hostKeepAlive, http2HostRequests, keepAlive, newConnections, secureHostKeepAlive } from './works/http.ts';
 import { idle } from './works/idle.ts';
+import { throughNodes } from './works/nodes.ts';
 import { udp, udpLarger, udpRoundTrip } from './works/udp.ts';
 import { besideTcp } from './works/ways.ts';
 import type { Sample, Work } from './works/work.ts';
@@ -49,10 +51,11 @@ const works: readonly Work[] = [
   udpRoundTrip,
   ...besideTcp,
   tlsBulk,
+  ...throughNodes,
   idle,
 ];
 /** The first one that is asked for is compared with the others. */
-const sides: readonly Side[] = [adit, nginx, haproxy, frp, nps, direct];
+const sides: readonly Side[] = [adit, nginx, haproxy, frp, nps, direct, nodes];
 /** Measured only when they are asked for. */
 const moreSides: readonly Side[] = [...aditVariants, openssh];
 

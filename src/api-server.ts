@@ -4,8 +4,10 @@ import type { Departure } from './departure.ts';
 import type { LocalFace } from './engine/local-face.ts';
 import { agentFiles } from './http/agent-files.ts';
 import { createApp } from './http/app.ts';
+import { auditDownload } from './http/audit-download.ts';
 import { createCallers } from './http/callers.ts';
 import { createGraphql } from './http/graphql.ts';
+import { NotReadyError } from './http/health.ts';
 import { metricsRoute } from './http/metrics.ts';
 import { createHttpServer, holdToShares } from './http/server.ts';
 import { createLegacyRouter } from './legacy/router.ts';
@@ -48,17 +50,20 @@ export function createApi(
       nextSlice: (address) => services.timeSlices.next(address),
       contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`),
     }),
-    metrics: metricsRoute({ numbers: () => numbersOf(engine, services) }, callers, { version, node }),
+    metrics: metricsRoute({ numbers: () => numbersOf(engine, services, departure) }, callers, { version, node }),
     health: {
       database: () =>
         store.ping().catch((error: unknown) => {
           const failure = databaseFailure(error);
           throw failure === undefined ? error : new AditError(failure);
         }),
-      server: () => {
-        if (departure.problem !== '') throw new Error(departure.problem);
+      server: () => departure.check(),
+      settings: async () => {
+        const [different] = (await engine.differentSettings()).filter(({ isOlder }) => isOlder);
+        if (different) throw new NotReadyError(`${different.settings.join(', ')}: not as on the server ${different.node}, which was started earlier`);
       },
     },
+    auditDownload: auditDownload(services, callers, logs('http')),
     agents: agentFiles(services, settings),
     overTls: tls !== undefined,
     version,
@@ -70,8 +75,15 @@ export function createApi(
 }
 
 /** The figures of the engine and of the changes that it follows. */
-async function numbersOf(engine: LocalFace, { store, unapplied }: Services) {
+async function numbersOf(engine: LocalFace, { store, unapplied }: Services, departure: Departure) {
   const { counts, ...numbers } = await engine.numbers();
   const { seq, lagMs } = store.follower.figures;
-  return { ...numbers, counts: { ...counts, unappliedChanges: unapplied.size, changeLogPosition: seq, changeLogLagSeconds: lagMs / 1000 } };
+  const own = {
+    unappliedChanges: unapplied.size,
+    changeLogPosition: seq,
+    changeLogLagSeconds: lagMs / 1000,
+    draining: Number(departure.draining),
+    load: store.node.own?.load ?? 0,
+  };
+  return { ...numbers, counts: { ...counts, ...own } };
 }

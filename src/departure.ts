@@ -1,16 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Engine } from './engine/engine.ts';
+import { AditError } from './schema/errors.ts';
 
 /**
- * The way of a server out of service. If there are others, `/readyz` fails first, so that load balancers send no more visitors and calls, and the agents go to the others; only
- * later the ports close. So nothing fails while servers are replaced one after another.
+ * The way of a server out of service. If there are others, `/readyz` fails first, so that load balancers send no more visitors and calls, and the agents go to the others. A
+ * server that drains stays like that, with all ports open, until it is stopped or is to serve again. One that stops closes its ports after that. So nothing fails while servers are replaced one after another.
  */
 export class Departure {
   readonly #engine: Pick<Engine, 'nodes'>;
   readonly #log: Logger;
   readonly #stopping = new AbortController();
   #stops = false;
+  #drains = false;
 
   constructor(engine: Pick<Engine, 'nodes'>, log: Logger) {
     this.#engine = engine;
@@ -22,9 +24,29 @@ export class Departure {
     return this.#stopping.signal;
   }
 
-  /** Why other servers should be used instead; "" = there is no reason. */
-  get problem(): string {
-    return this.#stops ? 'the server is stopping' : '';
+  /** The server is stopping. */
+  get stopping(): boolean {
+    return this.#stops;
+  }
+
+  /** The server sends agents and visitors to others. */
+  get draining(): boolean {
+    return this.#drains || this.#stops;
+  }
+
+  /** @throws {AditError} if other servers should be used instead */
+  check(): void {
+    if (this.draining) throw new AditError('NODE_DRAINING');
+  }
+
+  /** Sends agents and visitors to other servers, or accepts them again. Open connections go on, and so do visitors who come nevertheless. */
+  drain(on: boolean): void {
+    if (this.#stops || on === this.#drains) return;
+    this.#drains = on;
+    this.#engine.nodes?.leave(on);
+    this.#log.info(
+      on ? 'draining: load balancers, agents and visitors are sent to other servers' : 'no longer draining: agents and visitors are accepted again',
+    );
   }
 
   /** The server ends. Resolves when its ports may close. @param ms how long others get to notice, if there are any */
@@ -32,7 +54,7 @@ export class Departure {
     this.#stops = true;
     if ((this.#engine.nodes?.others.length ?? 0) > 0) {
       this.#log.info(`stopping: load balancers and agents have ${ms / 1000} s to go to other servers`);
-      this.#engine.nodes?.leave(true);
+      if (!this.#drains) this.#engine.nodes?.leave(true);
       await delay(ms);
     }
     this.#stopping.abort();

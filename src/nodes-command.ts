@@ -12,6 +12,26 @@ export function addNodesCommand(program: Command): void {
       const { nodesText } = await import('./list-nodes.ts');
       process.stdout.write(await nodesText({ environment: process.env, configFile: config }, json));
     });
+  const drains = [
+    [
+      'drain',
+      'send agents and visitors of a server to the others',
+      'Asks the server that has the same settings to let a server drain: its agents and new visitors go to the other servers, while its ports stay open, until '
+      + 'it is stopped, or "adit nodes undrain" is called. A server that is started again does not drain.',
+    ],
+    ['undrain', 'let a server that drains serve again', 'Ends what "adit nodes drain" has begun. Agents that have left do not come back by themselves.'],
+  ] as const;
+  for (const [command, summary, description] of drains) {
+    nodes.command(command)
+      .argument('<NAME>', 'the name of the server, as "adit nodes" shows it')
+      .summary(summary)
+      .description(description)
+      .option('--config <FILE>', 'the settings file (default: adit.toml in the working directory, if there is one)')
+      .action(async (name: string, { config }: { readonly config?: string }) => {
+        const { drainNode } = await import('./drain-node.ts');
+        process.stdout.write(await drainNode({ environment: process.env, configFile: config }, name, command));
+      });
+  }
   nodes.command('invite')
     .summary('print what another server needs to join')
     .description(
@@ -23,5 +43,16 @@ export function addNodesCommand(program: Command): void {
       const { invitationOf } = await import('./settings/installation-key.ts');
       const { readSettings } = await import('./settings/load.ts');
       process.stdout.write(`${invitationOf(readSettings({ environment: process.env, configFile: config }).settings.dataDir)}\n`);
+    });
+  nodes.command('rotate-key')
+    .summary('change the key of the installation')
+    .description(
+      'Changes the key that "adit nodes invite" prints, and that the shared secrets are encrypted with, on all running servers of the installation. They go on meanwhile. '
+        + 'Invitations that were printed before no longer work; a server that is stopped needs a new one. Uses the data directory and the database.',
+    )
+    .option('--config <FILE>', 'the settings file (default: adit.toml in the working directory, if there is one)')
+    .action(async ({ config }: { readonly config?: string }) => {
+      const { rotateKey } = await import('./rotate-key.ts');
+      process.stdout.write(await rotateKey({ environment: process.env, configFile: config }));
     });
 }

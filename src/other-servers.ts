@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
+import type { Departure } from './departure.ts';
 import type { BridgeAddress } from './engine/bridge/bridge.ts';
 import type { Engine } from './engine/engine.ts';
 import type { NodePeer } from './engine/nodes/node-link.ts';
+import { type InstallationKeys, KeyLostError } from './installation-keys.ts';
 import { reportNode } from './node-reports.ts';
 import type { Services } from './schema/services.ts';
 import { deleteLeftRecords } from './schema/writes/left-records.ts';
@@ -43,39 +45,59 @@ export interface JoinParts {
   readonly name: string;
   readonly bridge: BridgeAddress;
   readonly settings: Pick<Settings, 'nodeAddress' | 'acme'>;
+  readonly departure: Departure;
   readonly log: Logger;
-  /** Another server has taken the name. */
-  readonly onReplaced: (error: Error) => void;
+  /** The key of the installation; undefined = this is SQLite. */
+  readonly keys: InstallationKeys | undefined;
+  /** This server must end: another one has taken its name, has changed the key of the installation without it, or has migrated the database for a later version. */
+  readonly onEnd: (error: Error) => void;
 }
 
 /**
  * Says on the database that this server is running, and where others reach it, and connects to them.
  * @returns says that it has ended @throws {SettingsError} if another one was started at the same time, and they can't reach each other
  */
-export async function joinServers({ services, engine, name, bridge, settings, log, onReplaced }: JoinParts): Promise<() => Promise<void>> {
+export async function joinServers({ services, engine, keys, name, bridge, settings, departure, log, onEnd }: JoinParts): Promise<() => Promise<void>> {
   const { store } = services;
   const { nodeAddress } = settings;
-  await store.node.join({ name, address: nodeAddress === '' ? '' : `${nodeAddress}:${bridge.port}`, linkPort: bridge.tls.port, version });
+  const joiningAt = performance.now();
+  const startedAt = await store.node.join({ name, address: nodeAddress === '' ? '' : `${nodeAddress}:${bridge.port}`, linkPort: bridge.tls.port, version });
   await otherServers(store, name, settings);
-  if (nodeAddress !== '') engine.nodes?.open({ host: nodeAddress, port: bridge.tls.port, bridgePort: bridge.port });
+  if (nodeAddress !== '') engine.nodes?.open({ host: nodeAddress, port: bridge.tls.port, bridgePort: bridge.port }, startedAt.getTime());
+  const followKey = async (): Promise<void> => {
+    try {
+      await keys?.follow(name);
+    } catch (error) {
+      if (error instanceof KeyLostError) onEnd(error);
+      throw error;
+    }
+    if (keys) engine.nodes?.useKey(keys.links.current, keys.links.next);
+  };
   /** The servers that were running when the last state of ended ones was cleared. */
   let cleared = '';
-  const look = async (): Promise<void> => {
+  const look = async (reportedAt: number): Promise<void> => {
     if (!engine.nodes) return;
+    await followKey();
     const nodes = await store.nodes();
-    engine.nodes.use(placesOf(nodes));
-    const running = nodes.filter(({ alive }) => alive).map((node) => node.name);
+    engine.nodes.use(placesOf(nodes), reportedAt);
+    // One that can be reached, but can't reach the database itself, goes on serving its agents.
+    const reached = new Set(Array.from(engine.nodes.links(), ({ peer }) => peer.name));
+    const running = nodes.filter((node) => node.alive || reached.has(node.name)).map((node) => node.name);
     if (running.join() === cleared || !store.leads()) return;
     await store.forgetRunningState(running);
     await deleteLeftRecords(services, running);
     cleared = running.join();
   };
-  await look();
+  await look(joiningAt);
   // Before that, the clients of the others seem to be away.
   const silent = await engine.nodes?.acquainted(ACQUAINTANCE_MS) ?? [];
   if (silent.length > 0) log.warn({ nodes: silent }, 'other servers have not reported their agents yet; their clients seem to be away until then');
-  const figures = () => ({ ...engine.served, lagMs: store.follower.figures.lagMs });
-  return reportNode({ node: store.node, figures, onReported: look, log, onReplaced });
+  const figures = () => ({ ...engine.served, lagMs: store.follower.figures.lagMs, stopping: departure.stopping });
+  const reports = reportNode({ node: store.node, figures, onReported: look, onDraining: (on) => departure.drain(on), log, onReplaced: onEnd });
+  services.changes.subscribe(({ resource }) => {
+    if (resource === 'node') reports.now();
+  });
+  return () => reports.stop();
 }
 
 /** Where the servers that are running can be reached by others. */

@@ -11,6 +11,7 @@ import { NodesFace } from './engine/nodes/nodes-face.ts';
 import { engineSettings } from './engine-settings.ts';
 import { CertificateFiles } from './http/certificate-files.ts';
 import { addressOf, close, drain, listen } from './http/listening.ts';
+import { InstallationKeys } from './installation-keys.ts';
 import { createLogs } from './log.ts';
 import { openPorts } from './open-ports.ts';
 import { openRedirect } from './open-redirect.ts';
@@ -29,6 +30,7 @@ import { notifyServiceManager } from './service-manager.ts';
 import { nameFormerTokens } from './schema/access/tokens.ts';
 import { acmeOptions } from './settings/acme.ts';
 import { ticketSecret, TICKETS_FILE } from './settings/ticket-secret.ts';
+import { commonSettings } from './settings/common-settings.ts';
 import { ownNodeName } from './settings/node-name.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
 import { versionKeyOf } from './settings/tls-identity.ts';
@@ -76,7 +78,8 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     Promise.all([choosing, ownIdentity]).catch(() => {}); // awaited below, unless the store can't be opened either
     const store = await openStore({ url: databaseUrl, dataDir, log: logs('store'), onLost: endAtOnce });
     opened.push(() => store.close());
-    const shared = alone ? undefined : await SharedFiles.open({ store, dataDir, invitation: read.invitation, log });
+    const keys = alone ? undefined : await InstallationKeys.open({ store, dataDir, invitation: read.invitation, log });
+    const shared = keys && await SharedFiles.open({ store, dataDir, keys, log });
     await shared?.synchronize(firstStartFiles);
     const { settings, generated, notices } = alone ?? load();
     for (const notice of notices) log.warn(notice);
@@ -95,11 +98,12 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
       acme,
       sockets,
       attempts,
-      ...shared && {
+      ...keys && {
         node: {
           name,
           version,
-          key: shared.linkKey,
+          key: keys.links.current,
+          settings: commonSettings(settings),
           amongOthers: others.length > 0,
           onCommitted: () => store.follower.lookSoon(),
           storedTotals: (clientId) => store.storedTotals(clientId),
@@ -156,7 +160,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
           return hosts;
         },
         allowLocalProxy: settings.allowLocalProxy,
-        acme: acme !== undefined,
+        acmeDirectory: acme?.directory ?? '',
         startedAt: Date.now(),
         allowPorts: settings.allowPorts,
         adminUsername: settings.adminUsername,
@@ -204,7 +208,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
       { host: 'vhostHost', ports: ['vhostHttpPort', 'vhostHttpsPort'] },
       () => engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort }),
     );
-    opened.push(await joinServers({ services, engine, name, bridge, settings, log, onReplaced: endAtOnce }));
+    opened.push(await joinServers({ services, engine, keys, name, bridge, settings, departure, log, onEnd: endAtOnce }));
     await openPorts(
       settings,
       { host: 'httpHost', ports: ['httpPort'] },

@@ -1,11 +1,11 @@
-import { createHmac, hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';
 import * as z from 'zod';
+import type { InstallationKeys } from './installation-keys.ts';
 import { sealed, unsealed } from './rules/sealed-text.ts';
 import { BRIDGE_FILE } from './settings/bridge-identity.ts';
-import { INSTALLATION_KEY_BYTES, installationKey, installationKeyFile, keepInstallationKey } from './settings/installation-key.ts';
 import { keepPrivately } from './settings/private-file.ts';
 import { SECRETS_FILE } from './settings/secrets.ts';
 import { SettingsError } from './settings/settings-error.ts';
@@ -16,9 +16,6 @@ import type { Transaction } from './store/transaction.ts';
 /** The files that the first start creates. */
 export const firstStartFiles: readonly string[] = [SECRETS_FILE, BRIDGE_FILE];
 
-/** The row by which a server recognizes that its key is that of the installation. */
-const CHECK = 'installation';
-
 /** The file of the hashes of what data directory and database last had in common, so that a file that was edited while the server was stopped counts as changed. */
 const STATE_FILE = 'shared-files.json';
 const stateSchema = z.record(z.string(), z.string());
@@ -27,8 +24,7 @@ const stateSchema = z.record(z.string(), z.string());
 export interface SharedFilesParts {
   readonly store: Store;
   readonly dataDir: string;
-  /** What `adit nodes invite` printed; "" = none. */
-  readonly invitation: string;
+  readonly keys: InstallationKeys;
   readonly log: Logger;
 }
 
@@ -39,46 +35,17 @@ export interface SharedFilesParts {
  */
 export class SharedFiles {
   readonly #parts: SharedFilesParts;
-  readonly #key: Buffer;
   /** The hash of what each file and the database last had in common, by the file's name. */
   readonly #common: Map<string, string>;
 
-  private constructor(parts: SharedFilesParts, key: Buffer, common: ReadonlyMap<string, string>) {
+  private constructor(parts: SharedFilesParts, common: Map<string, string>) {
     this.#parts = parts;
-    this.#key = key;
-    this.#common = new Map(common);
+    this.#common = common;
   }
 
-  /**
-   * Finds the key of the installation. The first server on a database creates it.
-   * @throws {SettingsError} if the key can't be read or kept, or if the database belongs to an installation of which this server has no key
-   */
+  /** @throws the error of the file that says what both had in common */
   static async open(parts: SharedFilesParts): Promise<SharedFiles> {
-    const { store, dataDir, invitation } = parts;
-    const known = installationKey(dataDir, invitation);
-    const common = new Map(Object.entries(stateOf(await contentOf(path.join(dataDir, STATE_FILE)))));
-    return store.transaction(async (tx) => {
-      const check = await tx.sharedFile.findUnique({ where: { name: CHECK } });
-      if (check === null) {
-        const key = known ?? randomBytes(INSTALLATION_KEY_BYTES);
-        if (known === undefined) keepInstallationKey(dataDir, key);
-        await tx.sharedFile.create({ data: { name: CHECK, sealed: sealed(key, CHECK, '') } });
-        return new SharedFiles(parts, key, new Map());
-      }
-      if (known !== undefined && unsealed(known, CHECK, check.sealed) !== undefined) return new SharedFiles(parts, known, common);
-      const remedy = 'set ADIT_INVITATION to what "adit nodes invite" prints on another server, or with the data directory that this one had before; '
-        + 'if the key is lost, delete all rows of the table "SharedFile": the secrets are generated again, and agents that pin the certificate need its new fingerprint';
-      throw new SettingsError([
-        known === undefined
-          ? `the database belongs to an installation whose key this server lacks: ${remedy}`
-          : `${installationKeyFile(dataDir)}: this is not the key of the installation that the database belongs to: delete the file, and ${remedy}`,
-      ]);
-    });
-  }
-
-  /** The secret by which the servers of the installation recognize each other. */
-  get linkKey(): string {
-    return createHmac('sha256', this.#key).update('adit sessions between servers').digest('hex');
+    return new SharedFiles(parts, new Map(Object.entries(stateOf(await contentOf(path.join(parts.dataDir, STATE_FILE))))));
   }
 
   /**
@@ -98,10 +65,11 @@ export class SharedFiles {
 
   /** @returns the hash of what both have now; undefined = neither has anything */
   async #synchronizeOne(tx: Transaction, name: string): Promise<string | undefined> {
-    const { dataDir, log } = this.#parts;
+    const { dataDir, keys, log } = this.#parts;
+    const key = await keys.keyIn(tx);
     const file = path.join(dataDir, name);
     const [here, row] = await Promise.all([contentOf(file), tx.sharedFile.findUnique({ where: { name } })]);
-    const stored = row === null ? undefined : unsealed(this.#key, name, row.sealed);
+    const stored = row === null ? undefined : unsealed(key, name, row.sealed);
     if (row !== null && stored === undefined) {
       throw new SettingsError([
         `the shared file ${name} in the database was changed by a program that lacks the key of the installation: delete its row in the table "SharedFile", so that the file of this server is stored again`,
@@ -114,7 +82,7 @@ export class SharedFiles {
       return hashOf(stored);
     }
     if (here === undefined) return undefined;
-    const data = { sealed: sealed(this.#key, name, here) };
+    const data = { sealed: sealed(key, name, here) };
     await tx.sharedFile.upsert({ where: { name }, create: { name, ...data }, update: data });
     return hashOf(here);
   }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { installationKeyFile, invitationOf } from '../src/settings/installation-key.ts';
+import { InstallationKeys } from '../src/installation-keys.ts';
 import { SharedFiles } from '../src/shared-files.ts';
 import { testDatabases } from './support/database.ts';
 import { LogRecorder } from './support/log-recorder.ts';
@@ -18,8 +19,10 @@ async function newDirectory(): Promise<string> {
   return directory;
 }
 
+const keysOf = (store: TestStore, dataDir: string, invitation = '', log = new LogRecorder()) =>
+  InstallationKeys.open({ store, dataDir, invitation, log: log.logger });
 const open = async (store: TestStore, dataDir: string, invitation = '', log = new LogRecorder()) =>
-  SharedFiles.open({ store, dataDir, invitation, log: log.logger });
+  SharedFiles.open({ store, dataDir, keys: await keysOf(store, dataDir, invitation, log), log: log.logger });
 const content = (dataDir: string) => readFile(path.join(dataDir, 'a.json'), 'utf8').catch(() => undefined);
 const write = (dataDir: string, text: string) => writeFile(path.join(dataDir, 'a.json'), text);
 
@@ -72,7 +75,7 @@ describeWith('initdb', 'files that servers share through PostgreSQL', () => {
     await open(store, one);
     for (
       const remedy of [
-        /whose key this server lacks: set ADIT_INVITATION to what "adit nodes invite" prints on another server, or with the data directory that this one had before;/,
+        /whose key this server lacks: set ADIT_INVITATION to what "adit nodes invite" prints on another server, or start with the data directory that this one had before;/,
         /this is not the key of the installation/,
       ]
     ) {
@@ -98,5 +101,49 @@ describeWith('initdb', 'files that servers share through PostgreSQL', () => {
     await store.db.sharedFile.delete({ where: { name: 'a.json' } });
     await files.synchronize(['a.json']);
     expect(await content(one)).toBe('1');
+  });
+
+  test('are encrypted with another key when all servers that are alive have it; one that was away needs a new invitation', async () => {
+    const store = await databases.openEmpty();
+    const [one, two, away] = [await newDirectory(), await newDirectory(), await newDirectory()];
+    await write(one, 'shared');
+    await (await open(store, one)).synchronize(['a.json']);
+    const invitation = invitationOf(one);
+    const first = await keysOf(store, one);
+    const [second, third] = [await keysOf(store, two, invitation), await keysOf(store, away, invitation)];
+    const now = new Date();
+    for (const name of ['one', 'two', 'away']) {
+      const seenAt = name === 'away' ? new Date(0) : now;
+      await store.db.node.create({ data: { name, address: '', linkPort: 0, version: '1', incarnation: name, startedAt: now, seenAt } });
+    }
+    await first.begin();
+    expect(await first.follow('one')).toEqual(['two']);
+    expect(first.links.next).toBeDefined();
+    // Until the others have it, everything is as before.
+    expect(invitationOf(one)).toBe(invitation);
+    const files = await SharedFiles.open({ store, dataDir: two, keys: second, log: new LogRecorder().logger });
+    await files.synchronize(['a.json']);
+    const before = await store.db.sharedFile.findMany();
+    expect(await second.follow('two')).toBeUndefined();
+    // The first server does not know yet that this was the last one, and that the key is the other one now.
+    await write(one, 'changed');
+    const log = new LogRecorder();
+    await (await SharedFiles.open({ store, dataDir: one, keys: first, log: log.logger })).synchronize(['a.json']);
+    expect(await first.follow('one')).toBeUndefined();
+    expect(first.links).toEqual({ current: second.links.current, next: undefined });
+    await files.synchronize(['a.json']);
+    expect([await content(one), await content(two)]).toEqual(['changed', 'changed']);
+    const after = await store.db.sharedFile.findMany();
+    expect(after.map(({ name }) => name).toSorted()).toEqual(['a.json', 'installation']);
+    expect(after.filter(({ sealed }) => before.some((row) => row.sealed === sealed))).toEqual([]);
+
+    expect(invitationOf(one)).toBe(invitationOf(two));
+    expect(invitationOf(one)).not.toBe(invitation);
+    await expect(third.follow('away')).rejects.toMatchObject({ problems: [expect.stringMatching(/this server needs a new invitation/)] });
+    for (const directory of [away, await newDirectory()]) {
+      await expect(keysOf(store, directory, invitation)).rejects.toMatchObject({ problems: [expect.stringMatching(/or no longer: .*: set ADIT_INVITATION/)] });
+      expect((await keysOf(store, directory, invitationOf(one))).links).toEqual(first.links);
+      expect(invitationOf(directory)).toBe(invitationOf(one));
+    }
   });
 });

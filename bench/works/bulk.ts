@@ -46,7 +46,7 @@ export const hostBulk: Work = {
 };
 
 /** The files are divided among the streams, so that all finish at about the same time. */
-async function download(side: RunningSide, way: Way, seconds: number, streams: number): Promise<Sample> {
+export async function download(side: RunningSide, way: Way, seconds: number, streams: number): Promise<Sample> {
   const files = Math.ceil(FILES_PER_SECOND * seconds / streams);
   const used = cpuMeter(side.pids);
   const start = performance.now();

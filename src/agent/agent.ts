@@ -11,6 +11,7 @@ import { type ConnectionState, KeptConnection } from './keep-connected.ts';
 import { Link } from './link.ts';
 import { Overview } from './overview.ts';
 import { ServedFiles } from './served-files.ts';
+import { Standby } from './standby.ts';
 
 /** How an agent is started. */
 export interface AgentOptions {
@@ -37,19 +38,34 @@ export class Agent {
   readonly #kept: KeptConnection<Link>;
   readonly #files: ServedFiles;
   readonly #overview = new Overview();
+  readonly #standby: Standby;
   #latest: Link | undefined;
 
   constructor({ servers, tls, vkey, log, version, sockets = netBackend, allowFiles = [], declarer, random }: AgentOptions) {
     this.#files = new ServedFiles(allowFiles, log);
-    const info = { version, localAddress: localAddresses(), configFile: declarer !== undefined, credit: true };
+    const info = { version, localAddress: localAddresses(), configFile: declarer !== undefined, credit: true, answersPings: true };
     const handlers = { onDeclared: (answer: Declared) => declarer?.answered(answer), onOverview: (part: OverviewPart) => this.#overview.add(part) };
+    this.#standby = new Standby({ sockets, tls, vkey, log, random, current: () => this.#kept.current });
     this.#kept = new KeptConnection({
       servers,
       overTls: tls !== undefined,
       log,
       random,
       open: async (attempt) => {
-        const link = await Link.open({ ...attempt, tls, vkey, info, sockets, log, files: this.#files, ...handlers });
+        const link = await Link.open({
+          ...attempt,
+          onServers: (servers) => {
+            attempt.onServers(servers);
+            this.#standby.use(servers);
+          },
+          tls,
+          vkey,
+          info,
+          sockets,
+          log,
+          files: this.#files,
+          ...handlers,
+        });
         declarer?.connected((message) => link.send(message));
         this.#latest = link;
         // A session that was left for another one still has connections.
@@ -90,6 +106,7 @@ export class Agent {
 
   /** Stops gracefully: the server is notified, and open connections get a moment to end. */
   async stop(): Promise<void> {
+    this.#standby.stop();
     await this.#kept.stop();
     await this.#files.close();
   }

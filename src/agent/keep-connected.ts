@@ -145,7 +145,7 @@ export class KeptConnection<S extends KeptSession> {
 
   #waitAfter({ moving, elsewhere, retryAfterMs, refused }: Ended): number {
     if (moving) return (this.#options.random ?? Math.random)() * MOVE_SPREAD_MS;
-    return elsewhere ? this.#delay.elsewhere() : retryAfterMs ?? this.#delay.next(refused);
+    return elsewhere ? this.#delay.elsewhere(performance.now()) : retryAfterMs ?? this.#delay.next(refused);
   }
 
   /** One session from the connect to its end. */

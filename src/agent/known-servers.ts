@@ -33,7 +33,7 @@ export class KnownServers {
 
   /** A server has reported all others of its installation. */
   tell(reported: readonly OtherServer[]): void {
-    this.#others = reported.map(({ host, port, tlsPort }) => ({ host, port: this.#overTls ? tlsPort : port }));
+    this.#others = reported.map((server) => placeOf(server, this.#overTls));
   }
 
   /** There is another server than the last one. */
@@ -69,6 +69,11 @@ export class KnownServers {
     this.#failed.delete(formatHostPort(server));
     this.#rounds = 0;
   }
+}
+
+/** Where sessions with a server begin. @param overTls on its TLS port */
+export function placeOf({ host, port, tlsPort }: OtherServer, overTls: boolean): HostPort {
+  return { host, port: overTls ? tlsPort : port };
 }
 
 /** The addresses of a name with several; otherwise the server itself. */

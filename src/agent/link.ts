@@ -32,6 +32,8 @@ export interface LinkOptions extends BridgeDialler {
 /** The agent's session with the server: answers the server's requests on the streams that the server opens. */
 export class Link {
   readonly clientId: number;
+  /** Its server answers pings. */
+  readonly answersPings: boolean;
   readonly #options: LinkOptions;
   readonly #session: ServerSession;
   readonly #direct: DirectHost;
@@ -47,6 +49,7 @@ export class Link {
 
   private constructor(options: LinkOptions, agreed: AgreedSession<Welcome>) {
     this.clientId = agreed.welcome.clientId;
+    this.answersPings = agreed.welcome.answersPings;
     this.#options = options;
     const { sockets, files, log, onServers } = options;
     const answerer = new Answerer({
@@ -77,6 +80,16 @@ export class Link {
   /** Resolves when the session is over. */
   get ended(): Promise<SessionEnd> {
     return this.#session.ended;
+  }
+
+  /** @see ServerSession.answers */
+  answers(ms: number): Promise<boolean> {
+    return this.#session.answers(ms);
+  }
+
+  /** @see ServerSession.giveUp */
+  giveUp(why: string): void {
+    this.#session.giveUp(why);
   }
 
   /** Sends the server a message, unless the session is over. */

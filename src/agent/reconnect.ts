@@ -1,3 +1,5 @@
+import { Pace } from '../rules/pace.ts';
+
 /** Times of the reconnect policy, in ms. */
 const RECONNECT = {
   /** Upper bound of the first wait. */
@@ -23,10 +25,17 @@ const RECONNECT = {
   unstable: 2_000,
 } as const;
 
+/**
+ * How often another server is tried at once after a session was lost, however short it was: servers that die one after another keep nobody waiting. Servers that drop each
+ * session are dialed as seldom as a single one that does.
+ */
+const QUICK_MOVES = { atOnce: 4, perSecond: 0.5 } as const;
+
 /** How long to wait before dialing again: exponential with full jitter, so that a thousand agents don't return in one instant. */
 export class ReconnectDelay {
   #bound: number = RECONNECT.first;
   readonly #random: () => number;
+  readonly #quick = new Pace(QUICK_MOVES);
 
   /** @param random yields 0 <= x < 1 */
   constructor(random: () => number = Math.random) {
@@ -40,11 +49,9 @@ export class ReconnectDelay {
     return delay;
   }
 
-  /** ms until another server is tried, after a session was lost. A session that lasted for a short time only gets the usual wait: the next one may end as soon. */
-  elsewhere(): number {
-    if (this.#bound > RECONNECT.first) return this.next();
-    this.#bound *= 2;
-    return this.#random() * RECONNECT.elsewhere;
+  /** ms until another server is tried, after a session was lost. @param now ms of a monotonic clock */
+  elsewhere(now: number): number {
+    return this.#quick.begin(now) ? this.#random() * RECONNECT.elsewhere : this.next();
   }
 
   /** A session ended after `ms`. */

@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration, setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { HandshakeError } from '../wire/handshake-error.ts';
@@ -23,7 +24,7 @@ export interface SessionStart<W extends SessionWelcome> extends BridgeDialler {
   /** The schema of the server's answer. */
   readonly welcome: z.ZodType<W>;
   readonly log: Logger;
-  /** Data connections are dialed after this many ms. */
+  /** Data connections are dialed after this many ms; undefined = never. */
   readonly dataAfterMs?: number;
 }
 
@@ -113,14 +114,15 @@ export class ServerSession {
         if (data?.type === 'bye') this.#said = { code: data.code, text: data.text };
         else if (data?.type === 'compress') this.#mux.compress = data.on;
         else if (data?.type === 'servers') handlers.onServers(data.servers);
-        else handlers.onControl(message);
+        else if (data?.type === 'ping') this.send({ type: 'pong' });
+        else if (data?.type !== 'pong') handlers.onControl(message);
       },
       onClose: (reason) => {
         this.#over = true;
         this.#idle();
         resolve(this.#said ?? { code: '', text: reason });
       },
-      ...(this.secure ? {} : { onDataConnectionsWanted: (ids: number[]) => ids.forEach((id) => void this.#dialData(id)) }),
+      ...(this.secure || start.dataAfterMs === undefined ? {} : { onDataConnectionsWanted: (ids: number[]) => ids.forEach((id) => void this.#dialData(id)) }),
     }, { heartbeatMs: welcome.heartbeatMs, compress: welcome.compress, dataAfterMs: start.dataAfterMs });
   }
 
@@ -132,6 +134,21 @@ export class ServerSession {
   /** Sends a control message. */
   send(message: object): void {
     this.#mux.sendControl(message);
+  }
+
+  /** Asks the server for a sign of life. @returns whether one came within `ms`; true also when the session is over */
+  async answers(ms: number): Promise<boolean> {
+    const asked = performance.now();
+    this.send({ type: 'ping' });
+    await delay(ms, undefined, { ref: false });
+    // If this process itself was late, the next read delivers what arrived in the meantime.
+    await nextIteration();
+    return this.#over || this.#mux.silence < performance.now() - asked;
+  }
+
+  /** Ends the session at once, without a word. */
+  giveUp(why: string): void {
+    this.#mux.close(why);
   }
 
   /** Delays `close` until the returned function is called, once. */

@@ -47,7 +47,7 @@ export class AgentReports {
     }
     hosts.onHealth(message, now());
     const host = hosts.get(message.id);
-    if (host) this.#environment.changed(host.meter);
+    if (host) this.#environment.changed('host', host.id);
   }
 
   /** What a report is about; undefined = a tunnel or host that belongs to another client, or was deleted: the report does not count. */
@@ -65,7 +65,7 @@ export class AgentReports {
 
   /** A client's agent connected or disconnected, here or at another server. */
   onMoved(entry: ClientEntry): void {
-    this.#environment.changed(entry.meter);
+    this.#environment.changed('client', entry.wanted.id);
     for (const runner of entry.tunnels) {
       runner.forgetHealth();
       runner.clientChanged();

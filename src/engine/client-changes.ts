@@ -1,8 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { ClientEntry } from './clients.ts';
+import { ClientEntry, type ClientParts } from './clients.ts';
 import type { Environment } from './environment.ts';
 import type { WantedClient } from './face.ts';
-import { ClientUsage } from './limits/client-usage.ts';
 import { visitorLists } from './limits/visitor-lists.ts';
 import { Alarm } from './limits/alarm.ts';
 import { NO_BYTES, type StoredBytes } from './limits/meter.ts';
@@ -21,19 +20,21 @@ export class ClientChanges {
   readonly #environment: Environment;
   readonly #tunnels: Tunnels;
   readonly #expiry: Alarm;
+  readonly #parts: ClientParts;
   #synchronized = 0;
 
   constructor(environment: Environment, tunnels: Tunnels) {
     this.#environment = environment;
     this.#tunnels = tunnels;
+    const { ticker, admission } = environment;
+    this.#parts = { ticker, onExhausted: (entry) => environment.inBackground(async () => admission.enforce(entry)) };
     this.#expiry = new Alarm(() => environment.inBackground(() => this.sweep()));
   }
 
   /** Adds a client; its tunnels and hosts are added after it. */
   async add(client: WantedClient, stored: StoredBytes, lastAddress?: string): Promise<void> {
-    const { clients, ticker, admission } = this.#environment;
-    const account = new ClientUsage(ticker, client, stored, () => this.#environment.inBackground(async () => admission.enforce(entry)));
-    const entry = new ClientEntry(client, await visitorLists(client), account, lastAddress);
+    const { clients } = this.#environment;
+    const entry = new ClientEntry(client, await visitorLists(client), this.#parts, stored, lastAddress);
     // A new client has no session or tunnels to close.
     entry.suspended = entry.blocked(this.#environment.now()) !== '';
     clients.add(entry);

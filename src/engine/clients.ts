@@ -1,19 +1,16 @@
 import { AddressSet, turnedAwayBy } from '../rules/ip-access.ts';
 import { canonicalAddress } from '../rules/ip-address.ts';
 import { sameSecret } from '../rules/login.ts';
-import { Pace } from '../rules/pace.ts';
-import { visitorKeyOf } from '../rules/vkey.ts';
-import { ControlBudget } from '../wire/control-budget.ts';
-import { keyIdOf } from '../wire/handshake.ts';
+import type { ControlBudget } from '../wire/control-budget.ts';
 import { AgentHistory } from './agent-history.ts';
+import { AgentRecord } from './agent-record.ts';
 import type { AgentSession } from './bridge/agent-session.ts';
+import type { StandbySession } from './bridge/standby-session.ts';
 import type { Reason } from './bridge/reasons.ts';
 import {
   type ClientState,
   type ConnectionsPage,
   type ConnectionState,
-  type RefusalCause,
-  refusalCauses,
   type Refusals,
   type RowRange,
   type Traffic,
@@ -21,22 +18,20 @@ import {
   type WantedClient,
   type WantedTunnel,
 } from './face.ts';
-import type { ClientUsage } from './limits/client-usage.ts';
-import type { Meter } from './limits/meter.ts';
-import { NO_TRAFFIC, trafficSum } from '../rules/traffic-sum.ts';
+import { ClientUsage } from './limits/client-usage.ts';
+import { keptBytes, type Meter, refusalsOf, type StoredBytes, type Ticker, trafficOf } from './limits/meter.ts';
 import { AllowedAddresses } from './limits/allowed-addresses.ts';
 import { sameLines, type VisitorLists } from './limits/visitor-lists.ts';
+import { keptClient } from './kept-client.ts';
+import type { HostEntry } from './vhost/host-entry.ts';
+import { type Sibling, siblings, withoutSibling, withSibling } from './siblings.ts';
 
-/** Sessions of one client: each costs log lines and events, and closes the connections of the previous session. */
-const SESSIONS = { atOnce: 60, perSecond: 1 } as const;
-
-/** How long new sessions of a client are refused after its agent violated the protocol, in ms. */
-const BROKEN_MS = 5000;
-
-/** A running tunnel of a client, which changes with its client. */
-export interface ClientTunnel {
+/** A tunnel of a client, which changes with its client. */
+export interface ClientTunnel extends Sibling<ClientTunnel> {
   readonly wanted: WantedTunnel;
+  /** Made when it is asked for. */
   readonly meter: Meter;
+  readonly traffic: Traffic;
   readonly state: TunnelState;
   /** Opens or closes its listener, as the client's state requires. */
   sync(): Promise<void>;
@@ -46,6 +41,16 @@ export interface ClientTunnel {
   forgetHealth(): void;
 }
 
+/** The same for all clients. */
+export interface ClientParts {
+  readonly ticker: Ticker;
+  /** The flow limit of a client is passed: its connections have to be closed. */
+  readonly onExhausted: (entry: ClientEntry) => void;
+}
+
+/** Of clients whose agents have not connected since the server started. */
+const NO_HISTORY = new AgentHistory();
+
 /** One client: its settings, its agent while that is connected, and what was last seen of it. */
 export class ClientEntry {
   #wanted: WantedClient;
@@ -53,10 +58,14 @@ export class ClientEntry {
   #lists: VisitorLists;
   /** Addresses that are allowed by the password; undefined = none. */
   #allowedAddresses: AllowedAddresses | undefined;
-  readonly meter: ClientUsage;
-  readonly tunnels = new Set<ClientTunnel>();
+  readonly #parts: ClientParts;
+  /** What it has counted, until it has a meter. */
+  #counted: ClientUsage | StoredBytes;
+  #firstTunnel: ClientTunnel | undefined;
   session: AgentSession | undefined;
-  readonly history = new AgentHistory();
+  /** The session of its agent while that is connected to another server. */
+  standby: StandbySession | undefined;
+  #agent: AgentRecord | undefined;
   /** Its agent, which is not connected, said that it ends. */
   ended = false;
   /** The client may not serve, and was already cut off. */
@@ -65,30 +74,72 @@ export class ClientEntry {
   #former: AgentSession | undefined;
   /** The address at which its agent was last seen, also before the server's start; "" = none. */
   lastAddress: string;
-  /** Shared by all its sessions: a new session does not reset it. */
-  readonly controlBudget = new ControlBudget();
-  readonly #pace = new Pace(SESSIONS);
-  /** When a session last ended because its agent broke the protocol. */
-  #brokenAt = Number.NEGATIVE_INFINITY;
+  /** Its first host. */
+  firstHost: HostEntry | undefined;
 
-  /** @param lastAddress the stored address at which its agent was last seen */
-  constructor(wanted: WantedClient, lists: VisitorLists, meter: ClientUsage, lastAddress = '') {
+  /** @param stored its totals @param lastAddress the stored address at which its agent was last seen */
+  constructor(wanted: WantedClient, lists: VisitorLists, parts: ClientParts, stored: StoredBytes, lastAddress = '') {
     this.lastAddress = lastAddress;
-    this.#wanted = wanted;
+    this.#wanted = keptClient(wanted);
     this.#lists = lists;
-    this.meter = meter;
+    this.#parts = parts;
+    this.#counted = keptBytes(stored);
   }
 
-  /** Called before a session of its agent begins. @returns false = sessions begin too often */
+  /** What it uses and may use: made with its first visitor or session. */
+  get meter(): ClientUsage {
+    if (this.#counted instanceof ClientUsage) return this.#counted;
+    const { ticker, onExhausted } = this.#parts;
+    return this.#counted = new ClientUsage(ticker, this.#wanted, this.#counted, () => onExhausted(this));
+  }
+
+  /** Its meter; undefined = it had no visitors and no session yet. */
+  get usedMeter(): ClientUsage | undefined {
+    return this.#counted instanceof ClientUsage ? this.#counted : undefined;
+  }
+
+  get traffic(): Traffic {
+    return trafficOf(this.#counted);
+  }
+
+  get refusals(): Refusals {
+    return refusalsOf(this.#counted);
+  }
+
+  get tunnels(): Generator<ClientTunnel> {
+    return siblings(this.#firstTunnel);
+  }
+
+  addTunnel(tunnel: ClientTunnel): void {
+    this.#firstTunnel = withSibling(this.#firstTunnel, tunnel);
+  }
+
+  removeTunnel(tunnel: ClientTunnel): void {
+    this.#firstTunnel = withoutSibling(this.#firstTunnel, tunnel);
+  }
+
+  /** The sessions of its agent. */
+  get history(): AgentHistory {
+    return this.#agent?.history ?? NO_HISTORY;
+  }
+
+  /** Shared by all sessions of its agent: a new session does not reset it. */
+  get controlBudget(): ControlBudget {
+    return this.#usedAgent.controlBudget;
+  }
+
+  /** @see AgentRecord.maySession */
   maySession(now: number): boolean {
-    // The clock may be set back.
-    if (now >= this.#brokenAt && now - this.#brokenAt < BROKEN_MS) return false;
-    return this.#pace.begin(now);
+    return this.#usedAgent.maySession(now);
   }
 
-  /** Called when a session ended because the agent violated the protocol. */
+  /** @see AgentRecord.sessionBroken */
   sessionBroken(now: number): void {
-    this.#brokenAt = now;
+    this.#usedAgent.sessionBroken(now);
+  }
+
+  get #usedAgent(): AgentRecord {
+    return this.#agent ??= new AgentRecord();
   }
 
   get wanted(): WantedClient {
@@ -107,11 +158,11 @@ export class ClientEntry {
   /** Applies new settings. */
   configure(wanted: WantedClient, lists: VisitorLists): void {
     const before = this.#wanted;
-    this.#wanted = wanted;
+    this.#wanted = keptClient(wanted);
     this.#lists = lists;
     // Visitors who knew the old password may not know the new one.
     if (wanted.ipWhitePassword !== before.ipWhitePassword) this.#allowedAddresses = undefined;
-    this.meter.setLimits(wanted);
+    this.usedMeter?.setLimits(wanted);
   }
 
   /** Whether visitors who are not on its allowlist can get access by a password (contract D14). */
@@ -152,14 +203,14 @@ export class ClientEntry {
   connected(session: AgentSession, now: number): void {
     this.session = session;
     this.lastAddress = session.address;
-    this.history.begin(session, now);
+    this.#usedAgent.history.begin(session, now);
   }
 
   /** @param ended its agent said that it ends */
   disconnected(session: Pick<AgentSession, 'end' | 'endText'>, now: number, ended: boolean): void {
     this.ended = ended;
     this.session = undefined;
-    this.history.end(session, now);
+    this.#agent?.history.end(session, now);
   }
 
   /** Its agent has moved to another server: the open connections of the session may end. */
@@ -170,26 +221,28 @@ export class ClientEntry {
     this.disconnected({ end: 'moved', endText: 'the agent has connected to another server of the installation' }, now, false);
   }
 
-  /** Ends the agent's session, and a former one whose last connections are ending. */
+  /** Ends the agent's session, one in reserve, and a former one whose last connections are ending. */
   closeSessions(reason: Reason): void {
     this.session?.close(reason);
     this.#former?.close(reason);
+    this.standby?.close(reason);
   }
 
   /** @see EngineFace.connections */
   connections({ offset, limit }: RowRange): ConnectionsPage {
     const rows: ConnectionState[] = [];
+    const open = this.usedMeter?.open ?? new Set();
     let index = 0;
-    for (const connection of this.meter.open) {
+    for (const connection of open) {
       if (rows.length >= limit) break;
       if (index++ >= offset) rows.push(connection.state);
     }
-    return { rows, total: this.meter.open.size };
+    return { rows, total: open.size };
   }
 
   /** Closes a connection. @returns its last state; undefined = there is none of that id */
   closeConnection(id: number): ConnectionState | undefined {
-    for (const connection of this.meter.open) {
+    for (const connection of this.usedMeter?.open ?? []) {
       const { state } = connection;
       if (state.id !== id) continue;
       connection.cut();
@@ -199,81 +252,7 @@ export class ClientEntry {
   }
 
   state(now: number): ClientState {
-    return { ...this.history.state(now), refusals: this.meter.refusals, ...this.meter.traffic };
-  }
-}
-
-/** All clients, by id and by the key id of an agent's handshake. */
-export class Clients {
-  readonly #byId = new Map<number, ClientEntry>();
-  readonly #byKeyId = new Map<string, ClientEntry>();
-  readonly #byVisitorKey = new Map<string, ClientEntry>();
-
-  get(id: number): ClientEntry | undefined {
-    return this.#byId.get(id);
-  }
-
-  byKeyId(keyId: string): ClientEntry | undefined {
-    return this.#byKeyId.get(keyId);
-  }
-
-  all(): IterableIterator<ClientEntry> {
-    return this.#byId.values();
-  }
-
-  /** The client whose key has this digest (contract 3.2), if it accepts visitors by a password. */
-  byVisitorKey(digest: string): ClientEntry | undefined {
-    return this.#byVisitorKey.get(digest);
-  }
-
-  /** Open connections and bytes of the visitors of clients, together. @param of whether a client counts */
-  traffic(of: (clientId: number) => boolean = () => true): Traffic {
-    let sum = NO_TRAFFIC;
-    for (const { meter, wanted: { id } } of this.all()) {
-      if (of(id)) sum = trafficSum(sum, meter.traffic);
-    }
-    return sum;
-  }
-
-  /** Refused connections of the visitors of all clients by cause, together. */
-  refusals(): Refusals {
-    const sums: Partial<Record<RefusalCause, number>> = {};
-    for (const { meter } of this.all()) {
-      for (const cause of refusalCauses) if (meter.refusals[cause]) sums[cause] = (sums[cause] ?? 0) + meter.refusals[cause];
-    }
-    return sums;
-  }
-
-  add(entry: ClientEntry): void {
-    this.#byId.set(entry.wanted.id, entry);
-    this.#addKeys(entry);
-  }
-
-  /** Applies new settings; a replaced key no longer identifies the client. */
-  update(entry: ClientEntry, wanted: WantedClient, lists: VisitorLists): void {
-    this.#removeKeys(entry);
-    entry.configure(wanted, lists);
-    this.#addKeys(entry);
-  }
-
-  remove(entry: ClientEntry): void {
-    this.#byId.delete(entry.wanted.id);
-    this.#removeKeys(entry);
-  }
-
-  #addKeys(entry: ClientEntry): void {
-    const { vkey, ipWhitePassword } = entry.wanted;
-    this.#byKeyId.set(keyIdOf(vkey), entry);
-    if (ipWhitePassword !== '') this.#byVisitorKey.set(visitorKeyOf(vkey), entry);
-  }
-
-  #removeKeys(entry: ClientEntry): void {
-    const { vkey, ipWhitePassword } = entry.wanted;
-    // An import may have given the key to another client already.
-    const remove = (keys: Map<string, ClientEntry>, key: string): void => {
-      if (keys.get(key) === entry) keys.delete(key);
-    };
-    remove(this.#byKeyId, keyIdOf(vkey));
-    if (ipWhitePassword !== '') remove(this.#byVisitorKey, visitorKeyOf(vkey));
+    const lastHeardAt = this.session === undefined ? null : Math.round(now - this.session.silence);
+    return { ...this.history.state(now), lastHeardAt, refusals: this.refusals, ...this.traffic };
   }
 }

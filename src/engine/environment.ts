@@ -4,12 +4,13 @@ import { addressSet } from '../rules/ip-access.ts';
 import { netBackend } from '../wire/net-socket.ts';
 import { HALF_CLOSED_MS, type SocketBackend } from '../wire/socket.ts';
 import { Acme } from './acme/acme.ts';
-import { type ClientEntry, Clients } from './clients.ts';
+import { Clients } from './client-index.ts';
+import type { ClientEntry } from './clients.ts';
 import type { EngineOptions } from './engine-options.ts';
 import type { EngineEvent, RefusalCause, WantedHost, WantedTunnel } from './face.ts';
 import { Admission, type Carrier } from './limits/admission.ts';
 import { ClientLogins } from './limits/client-logins.ts';
-import { type Meter, Ticker } from './limits/meter.ts';
+import { Ticker } from './limits/meter.ts';
 import { VisitorTrace } from './limits/visitor-trace.ts';
 import { Visitors } from './limits/visitors.ts';
 import { LocalSession } from './local-session.ts';
@@ -88,7 +89,7 @@ export class Environment implements PortReserver {
     this.admission = new Admission(this.visitors, this.now, options.allowLocalProxy ? new LocalSession(sockets, log) : undefined);
     this.acme = options.acme && new Acme(options.acme, log, this.now);
     this.certificates = new Certificates(log, this.now, this.acme, options.acme?.ownName);
-    this.hosts = new Hosts(this.ticker, this.visitors, this.certificates, this.timing.dialMs, (id) => this.tell('host', id), options.publicUrl);
+    this.hosts = new Hosts(this.clients, this.ticker, this.visitors, this.certificates, this.timing.dialMs, (id) => this.tell('host', id), options.publicUrl);
     this.stunServer = new StunServer({ sockets, log, host: bridgeHost, port: p2pPort });
   }
 
@@ -136,10 +137,10 @@ export class Environment implements PortReserver {
     this.clients.get(clientId)?.meter.countRefusal(cause);
   }
 
-  /** The state behind a meter has changed: marks it for the store, and emits an event. */
-  changed(meter: Meter): void {
-    this.ticker.mark(meter);
-    this.tell(meter.owner, meter.id);
+  /** The state of a record has changed: marks it for the store, and emits an event. */
+  changed(kind: EngineEvent['kind'], id: number): void {
+    this.ticker.mark(kind, id);
+    this.tell(kind, id);
   }
 
   /** Emits an event to all listeners. */

@@ -99,6 +99,16 @@ export interface WantedHost {
   readonly namedByAdmin: boolean;
 }
 
+/** Settings of another server that differ from those of this one, although they must be the same. */
+export interface DifferentSettings {
+  /** The name of the other server. */
+  readonly node: string;
+  /** Their keys in adit.toml. */
+  readonly settings: readonly string[];
+  /** The other server was started earlier. */
+  readonly isOlder: boolean;
+}
+
 /** Bytes of a client, tunnel or host. */
 export interface CountedBytes {
   /** From visitors. */
@@ -218,6 +228,10 @@ export interface ClientState {
   readonly connected: boolean;
   /** When its agent connected, ms since the epoch; null = it is not connected. */
   readonly connectedSince: number | null;
+  /** When its agent was last heard, ms since the epoch; null = it is not connected. */
+  readonly lastHeardAt: number | null;
+  /** The name of the node that its agent is connected to; undefined = it is not connected, or there is only one server. */
+  readonly home?: string | undefined;
   /** Its agent is connected over TLS. */
   readonly secure: boolean;
   /** Why its agent's last session ended; null = it is connected, or was not since the server started. */
@@ -398,11 +412,11 @@ export interface StateBatch {
     & { readonly id: number }
     & Pick<
       ClientState,
-      'connected' | 'rate' | 'address' | 'localAddress' | 'version' | 'inletBytes' | 'exportBytes' | 'lastOnlineAt'
+      'connected' | 'connections' | 'rate' | 'address' | 'localAddress' | 'version' | 'inletBytes' | 'exportBytes' | 'lastOnlineAt'
     >
   >;
-  readonly tunnels: ReadonlyArray<{ readonly id: number } & Pick<TunnelState, 'running' | 'inletBytes' | 'exportBytes'>>;
-  readonly hosts: ReadonlyArray<{ readonly id: number } & Pick<HostState, 'inletBytes' | 'exportBytes'>>;
+  readonly tunnels: ReadonlyArray<{ readonly id: number } & Pick<TunnelState, 'running' | 'connections' | 'rate' | 'inletBytes' | 'exportBytes'>>;
+  readonly hosts: ReadonlyArray<{ readonly id: number } & Pick<HostState, 'connections' | 'rate' | 'inletBytes' | 'exportBytes'>>;
 }
 
 /** A change of state: an agent connected or disconnected, a listener was opened, closed or failed, a certificate was replaced or refused, a target went out of rotation or came back. */
@@ -469,6 +483,8 @@ export interface EngineFace {
    * as text for people; "" = the target accepted the connection.
    */
   probe(clientId: number, target: string, timeoutMs: number): Promise<string>;
+  /** The settings of other servers that differ from those of this one, although they must be the same. */
+  differentSettings(): Promise<readonly DifferentSettings[]>;
 }
 
 /** The outcome of a declaration. @see Declared */

@@ -4,6 +4,7 @@ import type {
   ClientState,
   ConnectionsPage,
   ConnectionState,
+  DifferentSettings,
   EngineFace,
   HostState,
   PortLease,
@@ -79,6 +80,10 @@ export class LocalFace implements EngineFace {
 
   async probe(clientId: number, target: string, timeoutMs: number): Promise<string> {
     return this.#engine.probe(clientId, target, timeoutMs);
+  }
+
+  async differentSettings(): Promise<readonly DifferentSettings[]> {
+    return this.#engine.nodes?.differentSettings ?? [];
   }
 
   /** Current numbers and totals, for metrics. */

@@ -15,6 +15,8 @@ export interface NodeOptions {
   readonly version: string;
   /** The secret that all nodes of the installation have, and nobody else. */
   readonly key: string;
+  /** A hash of each setting that must be the same on all nodes, by its name. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** Other nodes are running already, which may have newer counters than those that were loaded. */
   readonly amongOthers?: boolean;
   /** Another node has added to the log of changes. */
@@ -31,6 +33,8 @@ export interface OtherNodes {
   openerTo(clientId: number, localProxy: boolean): Opener | undefined;
   /** Whether this node is the client's home: only then it knows its counters. */
   isHome(clientId: number): boolean;
+  /** This node was frozen a moment ago, and does not know yet what others have taken over: it stores nothing. */
+  readonly outdated: boolean;
   /** Whether this node stores the counters of a client: it is the home, and knows what was counted before. */
   counts(clientId: number): boolean;
   /** A client's agent has connected to this node, which is its home from now on. */

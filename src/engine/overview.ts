@@ -21,7 +21,7 @@ export function* overviewOf(entry: ClientEntry, hosts: Hosts, stateOf: (hostId: 
       health: healthOf(state.health),
     };
   }
-  for (const { wanted: { id, host, location, scheme, targets }, meter } of hosts.ofClient(entry.wanted.id)) {
+  for (const { wanted: { id, host, location, scheme, targets }, traffic } of hosts.ofClient(entry.wanted.id)) {
     const state = stateOf(id);
     yield {
       kind: 'host',
@@ -32,7 +32,7 @@ export function* overviewOf(entry: ClientEntry, hosts: Hosts, stateOf: (hostId: 
       targets: targets.slice(0, OVERVIEW_TARGETS),
       running: state?.running === true,
       error: state?.error ?? '',
-      connections: meter.connections,
+      connections: traffic.connections,
       visitors: { relay: 0, direct: 0 },
       health: healthOf(state?.health ?? null),
     };

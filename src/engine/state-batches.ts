@@ -1,7 +1,6 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import type { Environment } from './environment.ts';
-import type { CountedBytes, StateBatch } from './face.ts';
-import type { Meter } from './limits/meter.ts';
+import type { CountedBytes, StateBatch, Traffic } from './face.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
 
 /** Records per iteration of the event loop: after a start, every tunnel's state has changed. */
@@ -27,39 +26,46 @@ export class StateBatches {
     const tunnels: Array<StateBatch['tunnels'][number]> = [];
     const hosts: Array<StateBatch['hosts'][number]> = [];
     let taken = 0;
-    for (const meter of this.#environment.ticker.takeChanged()) {
+    const { closing, nodes } = this.#environment;
+    // A last time, what is known is stored all the same.
+    if (nodes?.outdated && !closing) return { clients, tunnels, hosts };
+    const changed = this.#environment.ticker.takeChanged();
+    // Late bytes of a deleted record are ignored: ids are not used again.
+    for (const id of changed.client) {
       if (++taken % TOGETHER === 0) await nextIteration();
-      if (!this.#counts(meter)) continue;
-      // Late bytes of a deleted record are ignored.
-      if (meter.owner === 'client') {
-        const entry = this.#environment.clients.get(meter.id);
-        if (entry?.meter === meter) clients.push({ id: meter.id, ...entry.state(this.#environment.now()) });
-      } else if (meter.owner === 'host') {
-        if (this.#environment.hosts.get(meter.id)?.meter === meter) hosts.push({ id: meter.id, inletBytes: meter.inlet, exportBytes: meter.export });
-      } else if (this.#tunnels.get(meter.id)?.meter === meter) {
-        tunnels.push({ id: meter.id, running: this.#tunnels.get(meter.id)?.running === true, inletBytes: meter.inlet, exportBytes: meter.export });
-      }
+      const entry = this.#counts(id) ? this.#environment.clients.get(id) : undefined;
+      if (entry) clients.push({ id, ...entry.state(this.#environment.now()) });
+    }
+    for (const id of changed.tunnel) {
+      if (++taken % TOGETHER === 0) await nextIteration();
+      const runner = this.#tunnels.get(id);
+      if (!runner || !this.#counts(runner.wanted.clientId)) continue;
+      tunnels.push({ id, running: runner.running, ...movedBy(runner.traffic) });
+    }
+    for (const id of changed.host) {
+      if (++taken % TOGETHER === 0) await nextIteration();
+      const entry = this.#environment.hosts.get(id);
+      if (!entry || !this.#counts(entry.wanted.clientId)) continue;
+      hosts.push({ id, ...movedBy(entry.traffic) });
     }
     return { clients, tunnels, hosts };
   }
 
-  /** Whether this server knows the counters of the record: it is the home of the record's client, and knows what was counted before. */
-  #counts({ owner, id }: Meter): boolean {
-    const { nodes, hosts } = this.#environment;
-    if (nodes === undefined) return true;
-    const clientId = owner === 'client' ? id : (owner === 'host' ? hosts.get(id) : this.#tunnels.get(id))?.wanted.clientId;
-    return clientId === undefined || nodes.counts(clientId);
+  /** Whether this server knows the counters of a client and its records: it is the home, and knows what was counted before. */
+  #counts(clientId: number): boolean {
+    return this.#environment.nodes?.counts(clientId) ?? true;
   }
 
   /** A batch was not stored: the next one holds all of it again. */
   restore(batch: StateBatch): void {
-    for (const { id } of batch.clients) this.#mark(this.#environment.clients.get(id)?.meter);
-    for (const { id } of batch.tunnels) this.#mark(this.#tunnels.get(id)?.meter);
-    for (const { id } of batch.hosts) this.#mark(this.#environment.hosts.get(id)?.meter);
+    const { ticker } = this.#environment;
+    for (const { id } of batch.clients) ticker.mark('client', id);
+    for (const { id } of batch.tunnels) ticker.mark('tunnel', id);
+    for (const { id } of batch.hosts) ticker.mark('host', id);
   }
 
   /** Subtracts bytes from a record's totals, in the next batch too. */
-  reset({ of, id, ...bytes }: { readonly of: Meter['owner']; readonly id: number } & CountedBytes): void {
+  reset({ of, id, ...bytes }: { readonly of: 'client' | 'tunnel' | 'host'; readonly id: number } & CountedBytes): void {
     const records = of === 'client' ? this.#environment.clients : of === 'tunnel' ? this.#tunnels : this.#environment.hosts;
     records.get(id)?.meter.reset(bytes);
   }
@@ -75,11 +81,11 @@ export class StateBatches {
 
   #markOnline(): void {
     for (const entry of this.#environment.clients.all()) {
-      if (entry.session) this.#mark(entry.meter);
+      if (entry.session) this.#environment.ticker.mark('client', entry.wanted.id);
     }
   }
+}
 
-  #mark(meter: Meter | undefined): void {
-    if (meter) this.#environment.ticker.mark(meter);
-  }
+function movedBy({ inletBytes, exportBytes, rate, connections }: Traffic) {
+  return { inletBytes, exportBytes, rate, connections };
 }

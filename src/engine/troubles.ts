@@ -45,9 +45,11 @@ export async function troublesOf({ tunnels, hosts, now }: Entrances): Promise<Tr
 async function unhealthy(all: Iterable<Checked>): Promise<Troubles['unhealthyTunnels']> {
   const found: Troubles['unhealthyTunnels'][number][] = [];
   let looked = 0;
-  for (const { health, wanted: { id, clientId, enabled, targets } } of all) {
+  for (const { health, wanted } of all) {
     if (++looked % together === 0) await setImmediate();
-    if (enabled && health && targets.length > 0 && health.healthyTargets(targets).length === 0) found.push({ id, clientId });
+    if (!health) continue;
+    const { id, clientId, enabled, targets } = wanted;
+    if (enabled && targets.length > 0 && health.healthyTargets(targets).length === 0) found.push({ id, clientId });
   }
   return found;
 }

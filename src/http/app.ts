@@ -17,6 +17,8 @@ export interface AppOptions {
   readonly legacy: RequestHandler;
   /** `/metrics`. */
   readonly metrics: RequestHandler;
+  /** The download of the audit log. */
+  readonly auditDownload: RequestHandler;
   /** The files that install agents, and their enrolment. */
   readonly agents: RequestHandler;
   /** This server serves HTTPS itself. */
@@ -35,7 +37,7 @@ const oneSlash: RequestHandler = (request, _response, next) => {
 };
 
 /** The handler of all HTTP requests, below the base path. */
-export function createApp({ settings, graphql, legacy, metrics, agents, overTls, health, version, log }: AppOptions): Express {
+export function createApp({ settings, graphql, legacy, metrics, auditDownload, agents, overTls, health, version, log }: AppOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('trust proxy', settings.trustedProxies);
@@ -48,6 +50,7 @@ export function createApp({ settings, graphql, legacy, metrics, agents, overTls,
   routes.use('/graphql', graphql);
   routes.use(healthRoutes(health, log));
   routes.use(metrics);
+  routes.use(auditDownload);
   routes.use('/agent', agents);
   routes.use(apiDescriptionRoutes({ basePath: settings.basePath, version }));
   routes.use(panelRoutes(settings));

@@ -54,7 +54,7 @@ function schemaSettings(settings: Settings): SchemaSettings {
     bridge: { port: bridgePort, tls: { port: bridgeTlsPort, fingerprint: '' } },
     hostPorts: { httpPort: vhostHttpPort, httpsPort: vhostHttpsPort },
     allowLocalProxy,
-    acme: false,
+    acmeDirectory: '',
     startedAt: Date.now(),
     allowPorts,
     adminUsername,

@@ -1,101 +1,77 @@
-import { lazy } from 'react';
-import { Redirect, Route, Switch } from 'wouter';
+import { type ComponentType, lazy } from 'react';
+import { matchRoute, type Parser, Redirect, Route, Switch } from 'wouter';
 import { useViewer } from './shell/viewer.tsx';
 
+/** What an address says besides the page: `/clients/3/traffic`. */
+interface PageProps {
+  readonly id?: string;
+  readonly tab?: string;
+}
+
+interface Page {
+  /** Its addresses. */
+  readonly paths: readonly string[];
+  readonly load: () => Promise<{ readonly default: ComponentType<PageProps> }>;
+  readonly Content: ComponentType<PageProps>;
+}
+
+/** A page is loaded when its link is about to be used, or when it is opened. */
+function page(load: Page['load'], ...paths: readonly string[]): Page {
+  return { paths, load, Content: lazy(load) };
+}
+
 /** The wall screen, which is outside of the frame. */
-export const WallPage = lazy(() => import('./pages/wall.tsx'));
-
-const Account = lazy(() => import('./pages/account.tsx'));
-const Audit = lazy(() => import('./pages/audit/audit.tsx'));
-const ClientForm = lazy(() => import('./pages/clients/client-form.tsx'));
-const ClientPage = lazy(() => import('./pages/clients/client.tsx'));
-const Clients = lazy(() => import('./pages/clients/clients.tsx'));
-const Dashboard = lazy(() => import('./pages/dashboard.tsx'));
-const Diagnosis = lazy(() => import('./pages/diagnosis.tsx'));
-const HostForm = lazy(() => import('./pages/hosts/host-form.tsx'));
-const Hosts = lazy(() => import('./pages/hosts/hosts.tsx'));
-const Lockouts = lazy(() => import('./pages/lockouts.tsx'));
+const wall = page(() => import('./pages/wall.tsx'), '/wall');
+/** The first one with the address counts. */
+const pages: readonly Page[] = [
+  page(() => import('./pages/dashboard.tsx'), '/'),
+  page(() => import('./pages/clients/clients.tsx'), '/clients'),
+  page(() => import('./pages/clients/client-form.tsx'), '/clients/new', '/clients/:id/edit'),
+  page(() => import('./pages/clients/client.tsx'), '/clients/:id/:tab?'),
+  page(() => import('./pages/tunnels/tunnels.tsx'), '/tunnels'),
+  page(() => import('./pages/tunnels/tunnel-form.tsx'), '/tunnels/new', '/tunnels/:id'),
+  page(() => import('./pages/hosts/hosts.tsx'), '/hosts'),
+  page(() => import('./pages/hosts/host-form.tsx'), '/hosts/new', '/hosts/:id'),
+  // With the address of the older API: its callers open the page.
+  page(() => import('./pages/diagnosis.tsx'), '/diagnosis', '/index/hostdiagnose'),
+  page(() => import('./pages/welcome.tsx'), '/welcome'),
+  page(() => import('./pages/users/users.tsx'), '/users'),
+  page(() => import('./pages/users/user-form.tsx'), '/users/new', '/users/:id'),
+  page(() => import('./pages/audit/audit.tsx'), '/audit'),
+  page(() => import('./pages/tokens.tsx'), '/tokens'),
+  page(() => import('./pages/sessions.tsx'), '/sessions'),
+  page(() => import('./pages/lockouts.tsx'), '/lockouts'),
+  page(() => import('./pages/platform-domains.tsx'), '/platform-domains'),
+  // With the address of the older API, too.
+  page(() => import('./pages/settings.tsx'), '/settings', '/global/index'),
+  page(() => import('./pages/account.tsx'), '/account'),
+];
 const NotFound = lazy(() => import('./pages/not-found.tsx'));
-const PlatformDomains = lazy(() => import('./pages/platform-domains.tsx'));
-const Sessions = lazy(() => import('./pages/sessions.tsx'));
-const Settings = lazy(() => import('./pages/settings.tsx'));
-const Tokens = lazy(() => import('./pages/tokens.tsx'));
-const TunnelForm = lazy(() => import('./pages/tunnels/tunnel-form.tsx'));
-const Tunnels = lazy(() => import('./pages/tunnels/tunnels.tsx'));
-const UserForm = lazy(() => import('./pages/users/user-form.tsx'));
-const Users = lazy(() => import('./pages/users/users.tsx'));
-const Welcome = lazy(() => import('./pages/welcome.tsx'));
 
-/** The page at the current address. Each page is loaded when it is first opened. */
+/** The wall screen. */
+export const WallPage = wall.Content;
+
+/** The page at the current address. */
 export function Pages() {
   const { role, client } = useViewer();
   return (
     <Switch>
-      <Route path='/'>{role === 'CLIENT' ? <Redirect to={`/clients/${client?.id ?? ''}`} replace /> : <Dashboard />}</Route>
-      <Route path='/clients'>{role === 'CLIENT' ? <Redirect to={`/clients/${client?.id ?? ''}`} replace /> : <Clients />}</Route>
-      <Route path='/clients/new'>
-        <ClientForm />
-      </Route>
-      <Route path='/clients/:id/edit'>{({ id }) => <ClientForm id={id} />}</Route>
-      <Route path='/clients/:id/:tab?'>{({ id, tab }) => <ClientPage id={id} tab={tab} />}</Route>
-      <Route path='/tunnels'>
-        <Tunnels />
-      </Route>
-      <Route path='/tunnels/new'>
-        <TunnelForm />
-      </Route>
-      <Route path='/tunnels/:id'>{({ id }) => <TunnelForm id={id} />}</Route>
-      <Route path='/hosts'>
-        <Hosts />
-      </Route>
-      <Route path='/hosts/new'>
-        <HostForm />
-      </Route>
-      <Route path='/hosts/:id'>{({ id }) => <HostForm id={id} />}</Route>
-      <Route path='/diagnosis'>
-        <Diagnosis />
-      </Route>
-      {/* The addresses of the older API: its callers open these pages. */}
-      <Route path='/index/hostdiagnose'>
-        <Diagnosis />
-      </Route>
-      <Route path='/global/index'>
-        <Settings />
-      </Route>
-      <Route path='/welcome'>
-        <Welcome />
-      </Route>
-      <Route path='/users'>
-        <Users />
-      </Route>
-      <Route path='/users/new'>
-        <UserForm />
-      </Route>
-      <Route path='/users/:id'>{({ id }) => <UserForm id={id} />}</Route>
-      <Route path='/audit'>
-        <Audit />
-      </Route>
-      <Route path='/tokens'>
-        <Tokens />
-      </Route>
-      <Route path='/sessions'>
-        <Sessions />
-      </Route>
-      <Route path='/lockouts'>
-        <Lockouts />
-      </Route>
-      <Route path='/platform-domains'>
-        <PlatformDomains />
-      </Route>
-      <Route path='/settings'>
-        <Settings />
-      </Route>
-      <Route path='/account'>
-        <Account />
-      </Route>
+      {role === 'CLIENT' && ['/', '/clients'].map((path) => (
+        <Route key={path} path={path}>
+          <Redirect to={`/clients/${client?.id ?? ''}`} replace />
+        </Route>
+      ))}
+      {pages.map(({ paths, Content }) => paths.map((path) => <Route key={path} path={path}>{(values: PageProps) => <Content {...values} />}</Route>))}
       <Route>
         <NotFound />
       </Route>
     </Switch>
   );
+}
+
+/** Loads the page at an address before it is opened. */
+export function loadPage(path: string, parser: Parser): void {
+  const next = [...pages, wall].find(({ paths }) => paths.some((pattern) => matchRoute(parser, pattern, path)[0]));
+  // A failure is shown when the page is opened.
+  next?.load().catch(() => undefined);
 }

@@ -26,8 +26,11 @@ const namedByAnyone: ReadonlySet<NamedCredential> = new Set(['login', 'ipWhitePa
 /** A credential that belongs to a name, which the caller gives with the guess. */
 export type NamedCredential = typeof refused[number];
 
+/** All kinds of credentials. */
+export const credentials = [...refused, 'vkey'] as const;
+
 /** The kind of credential that is guessed. Wrong keys of agents, and of `adit visit`, are not refused but answered with increasing delays. */
-export type Credential = NamedCredential | 'vkey';
+export type Credential = typeof credentials[number];
 
 /** A source that has to wait. Each kind of credential is counted separately: an agent with an old key does not block logins. */
 export interface Lockout {
@@ -47,6 +50,22 @@ export type Suspicion =
     | { readonly news: 'failure' }
     | { readonly news: 'lockout'; readonly lockout: Lockout }
   );
+
+/** A wrong guess as servers share it: from an address or its network, for a name, or for a key by its id. */
+export interface Failure {
+  readonly credential: Credential;
+  readonly address: string;
+  readonly name: string;
+}
+
+/** A source whose lockouts an administrator has ended. */
+export type FreedSource = Pick<Lockout, 'kind' | 'source'>;
+
+/** What other servers are to know. */
+export interface SharedAttempts {
+  readonly failed: (failure: Failure) => void;
+  readonly freed: (source: FreedSource) => void;
+}
 
 /** One attempt. It counts as a failure until it succeeds, so that parallel attempts don't bypass the limit. */
 export interface Attempt {
@@ -82,6 +101,7 @@ export class Attempts {
   readonly chosenKeys = new ChosenKeys();
   readonly #agents = new Penalties();
   readonly #watchers = new Set<(suspicion: Suspicion) => void>();
+  readonly #others = new Set<SharedAttempts>();
 
   /**
    * Begins an attempt.
@@ -106,6 +126,7 @@ export class Attempts {
       wait,
       failed: () => {
         const suspicion = { credential, ...sources };
+        for (const { failed } of this.#others) failed(suspicion);
         for (const kind of kinds) {
           const news = limits[kind].news(sources[kind]);
           if (news === 'waits') {
@@ -154,6 +175,7 @@ export class Attempts {
   keyFailed(address: string, now: number, keyId: string): boolean {
     const source = networkOf(address);
     const news = this.#agents.fail(source, now, keyId);
+    if (news !== false) { for (const { failed } of this.#others) failed({ credential: 'vkey', address: source, name: keyId }); }
     const suspicion = { credential: 'vkey', address: source, name: '' } as const;
     if (news === 'first') this.#report({ ...suspicion, news: 'failure' });
     else if (news === 'waits') this.#report({ ...suspicion, news: 'lockout', lockout: lockoutOf('vkey', 'address', source, now + PENALTY_RULES.expiry) });
@@ -165,8 +187,36 @@ export class Attempts {
     return [...refused, 'vkey' as const].flatMap((credential) => this.#lockoutsOf(credential, now));
   }
 
+  /** Other servers get every wrong guess of this one from now on. @returns ends this */
+  share(others: SharedAttempts): () => void {
+    this.#others.add(others);
+    return () => this.#others.delete(others);
+  }
+
+  /** Another server reports a wrong guess: it counts as if it had been made here, and was reported there. */
+  hear({ credential, address, name }: Failure, now: number): void {
+    if (credential === 'vkey') {
+      this.#agents.fail(address, now, name);
+      return;
+    }
+    const limits = this.#limits[credential];
+    const sources = { address, name };
+    for (const kind of kinds) limits[kind].add(sources[kind], now);
+    limits.pair.add(pairOf(sources), now);
+  }
+
+  /** At another server, the lockouts of a source have ended. */
+  hearFreed(source: FreedSource, now: number): void {
+    this.#free(source, now);
+  }
+
   /** Ends the lockouts of a source. @returns the lockouts that ended */
-  free({ kind, source }: Pick<Lockout, 'kind' | 'source'>, now: number): Lockout[] {
+  free(source: FreedSource, now: number): Lockout[] {
+    for (const { freed } of this.#others) freed(source);
+    return this.#free(source, now);
+  }
+
+  #free({ kind, source }: FreedSource, now: number): Lockout[] {
     const ended = this.lockouts(now).filter((one) => one.kind === kind && one.source === source);
     for (const credential of refused) {
       this.#limits[credential][kind].forget(source);

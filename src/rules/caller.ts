@@ -17,6 +17,8 @@ export interface Credentials {
   readonly sessionId?: string;
   /** The id of the token that the call uses. */
   readonly tokenId?: number;
+  /** The name of that token. */
+  readonly tokenName?: string;
 }
 
 /** Who makes a call (contract 3.1, D27). Authenticated once at the HTTP boundary, and trusted afterwards. */

@@ -31,14 +31,14 @@ export interface HostRequest {
   readonly scheme: 'http' | 'https';
 }
 
-/** The rules with the same pattern. */
-interface Bucket<Rule> {
+/** The rules with the same pattern, unless there is only one, for all paths. */
+class Bucket<Rule> {
   /** By location (`routedLocation`), each list sorted by id. */
-  readonly locations: Map<string, Rule[]>;
+  readonly locations = new Map<string, Rule[]>();
   /** Length of the longest location: longer prefixes of a path need no lookup. */
-  longest: number;
-  /** Cached result of `secure`: of all rules, and of those that an administrator named; absent = not computed yet. */
-  secure?: { readonly anyOwner: Rule | undefined; readonly byAdmin: Rule | undefined } | undefined;
+  longest = 0;
+  /** Cached result of `secure`: of all rules, and of those that an administrator named; undefined = not computed yet. */
+  secure: { readonly anyOwner: Rule | undefined; readonly byAdmin: Rule | undefined } | undefined;
 }
 
 /**
@@ -50,7 +50,8 @@ interface Bucket<Rule> {
 export class HostTable<Rule extends HostRule> {
   /** The names of the server itself. */
   ownNames: OwnNames;
-  readonly #buckets = new Map<string, Bucket<Rule>>();
+  /** By pattern: the only rule, for all paths, as of most hosts, or a bucket. */
+  readonly #buckets = new Map<string, Rule | Bucket<Rule>>();
   readonly #rules = new Map<number, Rule>();
   readonly #rank: (rule: Rule) => number;
 
@@ -63,10 +64,22 @@ export class HostTable<Rule extends HostRule> {
 
   /** Adds a rule, or replaces the rule with the same id. */
   set(rule: Rule): void {
-    this.delete(rule.id);
+    const before = this.#rules.get(rule.id);
+    if (before !== undefined) this.#release(before);
+    // In its place: somebody may be walking through all rules.
     this.#rules.set(rule.id, rule);
-    let bucket = this.#buckets.get(rule.host);
-    if (bucket === undefined) this.#buckets.set(rule.host, bucket = { locations: new Map(), longest: 0 });
+    const known = this.#buckets.get(rule.host);
+    if (known instanceof Bucket) this.#add(known, rule);
+    else if (known === undefined && rule.location === '/') this.#buckets.set(rule.host, rule);
+    else {
+      const bucket = new Bucket<Rule>();
+      if (known !== undefined) this.#add(bucket, known);
+      this.#add(bucket, rule);
+      this.#buckets.set(rule.host, bucket);
+    }
+  }
+
+  #add(bucket: Bucket<Rule>, rule: Rule): void {
     const location = routedLocation(rule.location);
     bucket.longest = Math.max(bucket.longest, location.length);
     bucket.secure = undefined;
@@ -77,15 +90,31 @@ export class HostTable<Rule extends HostRule> {
   /** Removes a rule, if there is one with this id. */
   delete(id: number): void {
     const rule = this.#rules.get(id);
-    const bucket = rule && this.#buckets.get(rule.host);
-    if (rule === undefined || bucket === undefined) return;
+    if (rule === undefined) return;
     this.#rules.delete(id);
+    this.#release(rule);
+  }
+
+  #release(rule: Rule): void {
+    const bucket = this.#buckets.get(rule.host);
+    if (!(bucket instanceof Bucket)) {
+      if (bucket === rule) this.#buckets.delete(rule.host);
+      return;
+    }
     const location = routedLocation(rule.location);
     bucket.secure = undefined;
-    const rest = bucket.locations.get(location)?.filter((other) => other.id !== id) ?? [];
+    const rest = bucket.locations.get(location)?.filter((other) => other.id !== rule.id) ?? [];
     if (rest.length > 0) bucket.locations.set(location, rest);
     else bucket.locations.delete(location);
     if (bucket.locations.size === 0) this.#buckets.delete(rule.host);
+  }
+
+  get(id: number): Rule | undefined {
+    return this.#rules.get(id);
+  }
+
+  all(): IterableIterator<Rule> {
+    return this.#rules.values();
   }
 
   /** Whether there is a rule for a host, started or stopped. */
@@ -96,7 +125,7 @@ export class HostTable<Rule extends HostRule> {
   /** The started rules of the pattern that matches a host, for any path: all that is known of a TLS connection before its first request. */
   named(host: string, scheme: 'http' | 'https'): Rule[] {
     for (const pattern of patternsFor(host)) {
-      const rules = [...this.#buckets.get(pattern)?.locations.values() ?? []].flat().filter((rule) => this.#serves(rule, host, scheme));
+      const rules = rulesOf(this.#buckets.get(pattern)).filter((rule) => this.#serves(rule, host, scheme));
       if (rules.length > 0) return rules;
     }
     return [];
@@ -108,15 +137,15 @@ export class HostTable<Rule extends HostRule> {
     for (const pattern of patternsFor(host)) {
       const bucket = this.#buckets.get(pattern);
       if (bucket === undefined) continue;
-      const { anyOwner, byAdmin } = bucket.secure ??= this.#secureOf(bucket);
+      const { anyOwner, byAdmin } = bucket instanceof Bucket ? bucket.secure ??= this.#secureOf(bucket) : this.#secureOf(bucket);
       const rule = own ? byAdmin : anyOwner;
       if (rule !== undefined) return rule;
     }
     return undefined;
   }
 
-  #secureOf({ locations }: Bucket<Rule>): NonNullable<Bucket<Rule>['secure']> {
-    const started = [...locations.values()].flat().filter(({ enabled, scheme }) => enabled && scheme !== 'http');
+  #secureOf(bucket: Rule | Bucket<Rule>): NonNullable<Bucket<Rule>['secure']> {
+    const started = rulesOf(bucket).filter(({ enabled, scheme }) => enabled && scheme !== 'http');
     return { anyOwner: this.#best(started), byAdmin: this.#best(started.filter(({ namedByAdmin }) => namedByAdmin)) };
   }
 
@@ -139,8 +168,9 @@ export class HostTable<Rule extends HostRule> {
   }
 
   /** @param path in routed form */
-  #inBucket(bucket: Bucket<Rule> | undefined, { host, scheme }: HostRequest, path: string): Rule | undefined {
+  #inBucket(bucket: Rule | Bucket<Rule> | undefined, { host, scheme }: HostRequest, path: string): Rule | undefined {
     if (bucket === undefined) return undefined;
+    if (!(bucket instanceof Bucket)) return this.#serves(bucket, host, scheme) ? bucket : undefined;
     const { locations, longest } = bucket;
     const serving = (rules: readonly Rule[] | undefined): Rule | undefined => rules?.find((rule) => this.#serves(rule, host, scheme));
     // Tries the longest prefix that can be a location first, then shortens it slash by slash.
@@ -156,6 +186,11 @@ export class HostTable<Rule extends HostRule> {
   #serves(rule: Rule, host: string, scheme: 'http' | 'https'): boolean {
     return rule.enabled && (rule.scheme === 'all' || rule.scheme === scheme) && this.ownNames.mayAnswer(rule, host);
   }
+}
+
+function rulesOf<Rule>(bucket: Rule | Bucket<Rule> | undefined): Rule[] {
+  if (bucket === undefined) return [];
+  return bucket instanceof Bucket ? [...bucket.locations.values()].flat() : [bucket];
 }
 
 /**

@@ -110,6 +110,16 @@ export class Context {
     }
   }
 
+  /** Runs a search of other things than a list: a caller can run one at a time. */
+  async search<T>(run: () => Promise<T>): Promise<T> {
+    const end = await this.#services.searches.take(shareOf(this.caller));
+    try {
+      return await run();
+    } finally {
+      end();
+    }
+  }
+
   /** Waits for the next time slice; call it before each part of long work. @returns undefined = continue immediately */
   nextSlice(): Promise<void> | undefined {
     return this.#services.timeSlices.next(shareOf(this.caller));

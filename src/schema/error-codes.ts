@@ -61,7 +61,8 @@ export const errorCodes = {
     message: "this {resource} comes from the agent's configuration file: edit it there",
   },
   PORT_UNAVAILABLE: {
-    description: 'The port is in use or not among the allowed ports, or the address does not belong to this machine.',
+    description:
+      'The port is in use or not among the allowed ports, or the address does not belong to this machine. `free` is the next port that is free, if one is near.',
     message: 'The port cannot be opened because it may has been occupied or is no longer allowed.',
   },
   PORT_IN_USE: {
@@ -141,6 +142,12 @@ export const errorCodes = {
   },
   DATABASE_FULL: { description: 'The disk of the database is full. Nothing was changed.', message: 'the disk of the database is full' },
   DATABASE_UNAVAILABLE: { description: 'The database is unreachable. It is unknown whether a change was stored.', message: 'the database can not be reached' },
+  NODE_NOT_RUNNING: { description: 'The server is not running, so it cannot be drained.', message: 'the server {name} is not running' },
+  NODE_ALONE: { description: 'No other server is running that could take over the agents of the server.', message: 'no other server could take over' },
+  NODE_DRAINING: {
+    description: 'The server is draining or stopping: use another one. Only `/readyz` returns this; the server still responds to everything else.',
+    message: 'the server is draining',
+  },
   GRAPHQL_PARSE_FAILED: { description: 'The operation is not valid GraphQL syntax.', message: '{reason}' },
   GRAPHQL_VALIDATION_FAILED: { description: 'The operation does not match the schema, or exceeds a limit on its size.', message: '{reason}' },
   BAD_REQUEST: {

@@ -5,6 +5,7 @@ import { builder } from './builder.ts';
 /* oxlint-disable import/no-unassigned-import */
 import './scalars.ts';
 import './server/queries.ts';
+import './node/mutations.ts';
 import './node/queries.ts';
 import './user/queries.ts';
 import './user/mutations.ts';

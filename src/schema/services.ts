@@ -34,8 +34,8 @@ export interface SchemaSettings {
   /** The actual ports of the hosts; 0 = none. */
   readonly hostPorts: HostPorts;
   readonly allowLocalProxy: boolean;
-  /** Certificates are ordered by ACME. */
-  readonly acme: boolean;
+  /** The directory of the authority that certificates are ordered from by ACME; "" = none are. */
+  readonly acmeDirectory: string;
   /** When the server was started, ms since the epoch. */
   readonly startedAt: number;
   /** The ports that tunnels may use; empty = all. */

@@ -18,6 +18,7 @@ A secret can also be read from a file: add \`-file\` to the flag, \`_FILE\` to t
 - Port 0 means any free port. The server prints the port at start.
 - Separate the items of a list with commas.
 - The server reads settings once, at start.
+- A setting with (*) must be the same on all servers of an installation ([scaling.md](scaling.md)).
 
 For the settings of the agent and the visitor, see [agent.md](agent.md).
 `;
@@ -25,8 +26,9 @@ For the settings of the agent and the visitor, see [agent.md](agent.md).
 /** docs/settings.md: every setting with its names, default and description, as declared in src/settings/settings.ts. */
 export function settingsDocument(): string {
   const rows = settingNames.map((name) => {
-    const { value, help, secret = false } = infoOf(name);
-    return `| \`${environmentName(name)}\` | \`${value}\`${secret ? ', secret' : ''} | ${defaultText(defaultOf(name))} | ${help.replaceAll('|', '\\|')} |`;
+    const { value, help, secret = false, common = false } = infoOf(name);
+    const description = `${help.replaceAll('|', '\\|')}${common ? ' (*)' : ''}`;
+    return `| \`${environmentName(name)}\` | \`${value}\`${secret ? ', secret' : ''} | ${defaultText(defaultOf(name))} | ${description} |`;
   });
   const table = ['| variable | value | default | description |', '|---|---|---|---|', ...rows].join('\n');
   return `${introduction}\n## All settings\n\nThe names of \`ADIT_HTTP_PORT\` as a flag and in the file: \`${flagName('httpPort')}\`, \`${

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { writePrivately } from './private-file.ts';
 import { SettingsError } from './settings-error.ts';
@@ -14,24 +14,48 @@ export function installationKeyFile(dataDir: string): string {
   return path.join(dataDir, 'installation.key');
 }
 
-/**
- * The key of the installation: from the data directory, or else from an invitation, which is then kept there; undefined = there is neither.
- * @param invitation "" = none
- * @throws {SettingsError} if the file can't be read or written, or if either has another form
- */
-export function installationKey(dataDir: string, invitation: string): Buffer | undefined {
-  const file = installationKeyFile(dataDir);
-  const kept = contentOf(file);
-  if (kept !== undefined) return parsed(kept, file);
-  if (invitation === '') return undefined;
-  const key = parsed(invitation, 'invitation');
-  keepInstallationKey(dataDir, key);
-  return key;
+/** The file of the key that replaces it, while it is being changed. */
+function nextKeyFile(dataDir: string): string {
+  return path.join(dataDir, 'installation-next.key');
 }
 
-/** Keeps a key in the data directory, readable by this user only. @throws {SettingsError} if it can't be written */
+/**
+ * The keys that may be that of the installation, the most likely first: the one in the data directory, the one that was to replace it when this server was stopped, and that of an invitation.
+ * @param invitation "" = none
+ * @throws {SettingsError} if a file can't be read, or if one or the invitation has another form
+ */
+export function keptInstallationKeys(dataDir: string, invitation: string): readonly Buffer[] {
+  const files = [installationKeyFile(dataDir), nextKeyFile(dataDir)].flatMap((file) => {
+    const kept = contentOf(file);
+    return kept === undefined ? [] : [parsed(kept, file)];
+  });
+  return invitation === '' ? files : [...files, parsed(invitation, 'invitation')];
+}
+
+/** Keeps the key that is to replace the current one. @throws {SettingsError} if it can't be written */
+export function keepNextInstallationKey(dataDir: string, key: Buffer): void {
+  keep(nextKeyFile(dataDir), key);
+}
+
+/** The key has replaced the current one. @throws {SettingsError} if that can't be written */
+export function useNextInstallationKey(dataDir: string, key: Buffer): void {
+  keepInstallationKey(dataDir, key);
+  const file = nextKeyFile(dataDir);
+  try {
+    rmSync(file, { force: true });
+  } catch (error) {
+    throw unusable(file, error);
+  }
+}
+
+/** Keeps the key in the data directory, readable by this user only. @throws {SettingsError} if it can't be written */
 export function keepInstallationKey(dataDir: string, key: Buffer): void {
   const file = installationKeyFile(dataDir);
+  const kept = contentOf(file);
+  if (kept === undefined || !parsed(kept, file).equals(key)) keep(file, key);
+}
+
+function keep(file: string, key: Buffer): void {
   try {
     writePrivately(file, `${PREFIX}${key.toString('base64url')}\n`);
   } catch (error) {

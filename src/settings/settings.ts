@@ -31,6 +31,8 @@ export interface SettingInfo {
   readonly value: string;
   /** Never printed; the name of a file that contains it can be passed instead. */
   readonly secret?: boolean;
+  /** Several servers of an installation must have the same value, since it changes what visitors, agents or callers get. They compare it (common-settings.ts). */
+  readonly common?: boolean;
 }
 
 const settingInfo = z.registry<SettingInfo>();
@@ -58,8 +60,9 @@ export const settingsSchema = z.object({
     value: 'PORT',
     help: 'port that redirects plain HTTP requests to the HTTPS of the API; empty = none',
   }),
-  basePath: basePath.prefault('').register(settingInfo, { value: 'PATH', help: 'path prefix of every HTTP route, such as /adit' }),
+  basePath: basePath.prefault('').register(settingInfo, { common: true, value: 'PATH', help: 'path prefix of every HTTP route, such as /adit' }),
   publicUrl: webUrl.prefault('').register(settingInfo, {
+    common: true,
     value: 'URL',
     help: 'URL at which the API is reached from outside, such as https://panel.example.com; users cannot create a host with its name; empty = unknown',
   }),
@@ -75,6 +78,7 @@ export const settingsSchema = z.object({
   vhostHttpPort: port.prefault(8000).register(settingInfo, { value: 'PORT', help: 'port of the HTTP hosts' }),
   vhostHttpsPort: port.prefault(8443).register(settingInfo, { value: 'PORT', help: 'port of the HTTPS hosts' }),
   acme: boolean.prefault(false).register(settingInfo, {
+    common: true,
     value: 'BOOLEAN',
     help: "get certificates by ACME for hosts that request it; with true you also agree to the authority's terms",
   }),
@@ -88,22 +92,26 @@ export const settingsSchema = z.object({
     help: "PEM file with the CA that signed the directory's own TLS certificate; empty = the CAs built into Node",
   }),
   p2pPort: port.prefault(6000).register(settingInfo, {
+    common: true,
     value: 'PORT',
     help: 'UDP and TCP port through which p2p tunnels find direct paths; the next port is also used (UDP); opened when the first p2p visitor needs it',
   }),
   databaseUrl: databaseUrl.prefault('').register(settingInfo, { value: 'URL', secret: true, help: 'postgresql://... ; empty = SQLite in the data directory' }),
   authKey: secret.trim().register(settingInfo, {
+    common: true,
     value: 'KEY',
     secret: true,
     help: 'key that signs API calls; set to empty = no signed calls; not set = generated at the first start',
   }),
   authCryptKey: secret.register(settingInfo, {
+    common: true,
     value: 'KEY',
     secret: true,
     help: '16 characters with which /auth/getauthkey/ encrypts the key; any other length disables that endpoint; not set = generated at the first start',
   }),
-  adminUsername: text.prefault('admin').register(settingInfo, { value: 'NAME', help: "the administrator's login name" }),
+  adminUsername: text.prefault('admin').register(settingInfo, { common: true, value: 'NAME', help: "the administrator's login name" }),
   adminPassword: secret.min(6, 'must have at least 6 characters').register(settingInfo, {
+    common: true,
     value: 'TEXT',
     secret: true,
     help: "the administrator's password; not set = generated at the first start",
@@ -127,16 +135,23 @@ export const settingsSchema = z.object({
     value: 'ADDRESS',
     help: 'IP address on which tunnels without a server address of their own listen; empty = all addresses of the machine',
   }),
-  allowPorts: portRanges.prefault('').register(settingInfo, { value: 'PORTS', help: 'ports that tunnels may use, such as 9001-9009,10001; empty = all' }),
+  allowPorts: portRanges.prefault('').register(settingInfo, {
+    common: true,
+    value: 'PORTS',
+    help: 'ports that tunnels may use, such as 9001-9009,10001; empty = all',
+  }),
   allowLocalProxy: boolean.prefault(false).register(settingInfo, {
+    common: true,
     value: 'BOOLEAN',
     help: "allow tunnels to targets on the server's own machine (local_proxy)",
   }),
   allowVkeyLogin: boolean.prefault(false).register(settingInfo, {
+    common: true,
     value: 'BOOLEAN',
     help: "allow logging in as `user` with an agent's key as the password, for clients that no user owns",
   }),
   trustedProxies: networks.prefault('').register(settingInfo, {
+    common: true,
     value: 'LIST',
     help: 'IP addresses and networks of trusted proxies: the API and the hosts believe their X-Forwarded-For, the hosts also their PROXY protocol headers',
   }),
@@ -150,39 +165,58 @@ export const settingsSchema = z.object({
     help: sharedHelp.sockets,
   }),
   apiAuthFailureStatus: authFailureStatus.prefault('401').register(settingInfo, {
+    common: true,
     value: 'STATUS',
     help: 'status of the response to API calls without a valid signature: 401, or 302 to redirect to the login page as NPS does',
   }),
-  auditDays: integer(1, 36_500, 'days').prefault(365).register(settingInfo, { value: 'DAYS', help: 'how long entries of the audit log are kept' }),
-  trafficMinuteDays: integer(1, 36_500, 'days').prefault(2).register(settingInfo, { value: 'DAYS', help: 'how long traffic per minute is kept' }),
-  trafficHourDays: integer(1, 36_500, 'days').prefault(60).register(settingInfo, { value: 'DAYS', help: 'how long traffic per hour is kept' }),
-  trafficDayDays: integer(1, 36_500, 'days').prefault(1100).register(settingInfo, { value: 'DAYS', help: 'how long traffic per day is kept' }),
-  udpIdleSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, { value: 'SECONDS', help: 'idle timeout of a session of a udp tunnel' }),
+  auditDays: integer(1, 36_500, 'days').prefault(365).register(settingInfo, {
+    common: true,
+    value: 'DAYS',
+    help: 'how long entries of the audit log are kept',
+  }),
+  trafficMinuteDays: integer(1, 36_500, 'days').prefault(2).register(settingInfo, { common: true, value: 'DAYS', help: 'how long traffic per minute is kept' }),
+  trafficHourDays: integer(1, 36_500, 'days').prefault(60).register(settingInfo, { common: true, value: 'DAYS', help: 'how long traffic per hour is kept' }),
+  trafficDayDays: integer(1, 36_500, 'days').prefault(1100).register(settingInfo, { common: true, value: 'DAYS', help: 'how long traffic per day is kept' }),
+  udpIdleSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, {
+    common: true,
+    value: 'SECONDS',
+    help: 'idle timeout of a session of a udp tunnel',
+  }),
   halfClosedSeconds: sharedValues.halfClosedSeconds.register(settingInfo, {
+    common: true,
     value: 'SECONDS',
     help: sharedHelp.halfClosedSeconds,
   }),
   dialTimeoutSeconds: integer(1, 60, 'seconds').prefault(10).register(settingInfo, {
+    common: true,
     value: 'SECONDS',
     help: 'timeout for connecting to a target of a host, or to a target that the visitor of a proxy names',
   }),
   vhostHeadSeconds: integer(1, 600, 'seconds').prefault(10).register(settingInfo, {
+    common: true,
     value: 'SECONDS',
     help: 'timeout for reading the head of a request to a host',
   }),
   vhostIdleSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, {
+    common: true,
     value: 'SECONDS',
     help: 'how long a visitor of a host may keep an idle HTTP/1.1 connection open (keep-alive timeout)',
   }),
   vhostResponseSeconds: integer(1, 86_400, 'seconds').prefault(60).register(settingInfo, {
+    common: true,
     value: 'SECONDS',
     help: "timeout for the beginning of a response from a host's target",
   }),
   vhostMaxHeadBytes: integer(1024, 1_048_576, 'bytes').prefault(32_768).register(settingInfo, {
+    common: true,
     value: 'BYTES',
     help: 'maximum size of the head of an HTTP/1.1 request to a host',
   }),
-  vhostMaxHeaders: integer(8, 1000).prefault(128).register(settingInfo, { value: 'NUMBER', help: 'maximum number of header fields of a request to a host' }),
+  vhostMaxHeaders: integer(8, 1000).prefault(128).register(settingInfo, {
+    common: true,
+    value: 'NUMBER',
+    help: 'maximum number of header fields of a request to a host',
+  }),
   drainSeconds: integer(0, 3600, 'seconds').prefault(30).register(settingInfo, {
     value: 'SECONDS',
     help: 'how long open connections may continue after SIGTERM',

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type NewAuditEntry, newEntries } from './audit.ts';
+import { addAuditEntries, MOST_ENTRIES, type NewAuditEntry, newEntries } from './audit.ts';
 import type { AuditEntry, Prisma, PrismaClient } from './generated/sqlite/client.ts';
 
 type Transaction = Prisma.TransactionClient;
@@ -82,17 +82,21 @@ export class ChangeLog {
     if (found.length > 0) throw new NotFollowedError();
   }
 
-  /** Stores the audit entries of a transaction and its row in the log, by one statement. @param changes JSON */
+  /** Stores the audit entries of a transaction and its row in the log: by one statement, unless there are many entries. @param changes JSON */
   async add(tx: Transaction, entries: readonly NewAuditEntry[], changes: string): Promise<Recorded> {
     const token = randomUUID();
+    const before = await addAuditEntries(tx, entries.slice(0, -MOST_ENTRIES));
+    const last = entries.slice(-MOST_ENTRIES);
     const added = await tx.$queryRaw<ReadonlyArray<{ readonly id: number; readonly seq: bigint }>>`
-      WITH entry AS (${newEntries(entries)}), logged AS (
+      WITH entry AS (${newEntries(last)}), logged AS (
         INSERT INTO "LoggedCommit" (seq, at, token, changes, "firstEntry", "lastEntry")
-        SELECT (SELECT max(seq) FROM "LoggedCommit") + 1, ${new Date()}, ${token}, ${changes}, min(id), max(id) FROM entry RETURNING seq)
+        SELECT (SELECT max(seq) FROM "LoggedCommit") + 1, ${new Date()}, ${token}, ${changes}, LEAST(${
+      before[0]?.id
+    }::int, min(id)), max(id) FROM entry RETURNING seq)
       SELECT entry.id, logged.seq FROM entry, logged ORDER BY entry.id`;
     const [first] = added;
     if (first === undefined) throw new Error('a transaction in the log has entries in the audit log');
-    return { entries: entries.map((entry, index) => ({ id: added[index]?.id ?? 0, ...entry })), position: { seq: Number(first.seq), token } };
+    return { entries: before.concat(last.map((entry, index) => ({ id: added[index]?.id ?? 0, ...entry }))), position: { seq: Number(first.seq), token } };
   }
 
   /** Whether a transaction whose COMMIT got no response was committed. Waits for its end: it holds the lock until then. */

@@ -12,8 +12,13 @@ const WAIT_MS = 2000;
 const RETRY_MS = 100;
 /** How often a server says that it is alive, tries to lead, and tries to connect again, in ms. */
 const BEAT_MS = 1000;
+/** How long the database may take to accept a lost connection again, in ms: when it is back, the last attempt may just have begun. */
+const AGAIN_MS = 2000;
 /** Without a statement for this long, in ms, the database ends the connection: a frozen server does not lead for longer. */
 const SILENT_MS = 3000;
+
+/** The messages of pg after `query_timeout` and `connectionTimeoutMillis`. */
+const silences: ReadonlySet<string> = new Set(['Query read timeout', 'timeout expired']);
 
 /** How to open a presence. */
 export interface PresenceOptions {
@@ -22,6 +27,8 @@ export interface PresenceOptions {
   readonly log: Logger;
   /** No other server or command may use the database meanwhile. */
   readonly alone: boolean;
+  /** The database does not answer, or it does again. */
+  readonly onSilent: (silent: boolean) => void;
   /** The connection was lost, and a server that tolerates no other one has taken the database: this process must end. */
   readonly onLost: (error: ServerRunningError) => void;
 }
@@ -74,12 +81,12 @@ export class DatabasePresence {
     await this.#connection?.end();
   }
 
-  async #connect(): Promise<void> {
+  async #connect(again = false): Promise<void> {
     const { url, alone } = this.#options;
     const client = new pg.Client({
       connectionString: url,
       application_name: 'adit presence',
-      connectionTimeoutMillis: 5000,
+      connectionTimeoutMillis: again ? AGAIN_MS : 5000,
       keepAlive: true,
       query_timeout: SILENT_MS,
     });
@@ -103,8 +110,9 @@ export class DatabasePresence {
     const client = this.#connection;
     try {
       if (client === undefined) {
-        await this.#connect();
+        await this.#connect(true);
         this.#problem = '';
+        this.#options.onSilent(false);
         this.#options.log.info('the connection that tells the database of this server was restored');
         return;
       }
@@ -113,14 +121,17 @@ export class DatabasePresence {
       );
       if (client === this.#connection) this.#leads = rows[0]?.leads === true;
     } catch (error) {
-      if (client !== undefined) this.#lost(client, messageOf(error));
-      else if (this.#closed) return;
+      if (client !== undefined) {
+        this.#lost(client, messageOf(error));
+        this.#options.onSilent(silences.has(messageOf(error)));
+      } else if (this.#closed) return;
       else if (error instanceof ServerRunningError) this.#options.onLost(error);
       else this.#notRestored(messageOf(error));
     }
   }
 
   #notRestored(reason: string): void {
+    this.#options.onSilent(silences.has(reason));
     if (reason === this.#problem) return;
     this.#problem = reason;
     this.#options.log.warn({ reason }, 'the connection that tells the database of this server cannot be restored; tried again each second');

@@ -8,10 +8,21 @@ import { messageOf, StoreError } from './errors.ts';
 /** The databases that a store runs on. */
 export type Dialect = 'sqlite' | 'postgresql';
 
+/** The advisory lock for migrations in a PostgreSQL database; Prisma's own tools use the same. */
+export const MIGRATION_LOCK = 72707369;
+
 /** One migration of the program: a directory under prisma/migrations/DIALECT/. */
 export interface Migration {
   readonly name: string;
   readonly sql: string;
+}
+
+/**
+ * Whether a migration only adds tables, columns that may be left out, and indexes: its name says so. Servers of the version before run on while it is applied, and start
+ * on a database that has it.
+ */
+export function onlyAdds(migration: string): boolean {
+  return /^\d{4}_add_/.test(migration);
 }
 
 /** The database operations that migrations use. Everything between `begin` and `commit` is one exclusive transaction. */
@@ -23,6 +34,8 @@ export interface MigrationDatabase {
   run(sql: string): Promise<void>;
   rows(sql: string): Promise<readonly Record<string, unknown>[]>;
   insert(sql: string, values: readonly string[]): Promise<void>;
+  /** Called before a migration that does not only add. @throws {StoreError} if a server is running that does not know it */
+  refuseWhileServersRun(migration: string): Promise<void>;
   commit(): Promise<void>;
   rollback(): Promise<void>;
 }
@@ -39,8 +52,8 @@ export async function readMigrations(dialect: Dialect): Promise<readonly Migrati
  * recorded as `prisma migrate deploy` records them, so that Prisma's own tools find a clean history.
  * @param keep called before a database that an earlier version has written is changed, with the name of its last migration
  * @returns the names of the migrations that were applied now
- * @throws {StoreError} when the database is newer than the program, when a migration was edited after it was applied, or
- *   when one is recorded as failed; the database stays as it was
+ * @throws {StoreError} when the database is newer than the program and the newer migrations do not only add, when a migration was edited after it was applied,
+ *   when one is recorded as failed, or when one does not only add and other servers are running; the database stays as it was
  */
 export async function applyMigrations(
   database: MigrationDatabase,
@@ -59,6 +72,9 @@ export async function applyMigrations(
     const missing = migrations.filter((migration) => !applied.has(migration.name));
     const last = [...applied].at(-1);
     if (last !== undefined && missing.length > 0) keep(last);
+    // No server that is running knows a migration that is missing.
+    const changing = missing.find(({ name }) => !onlyAdds(name));
+    if (last !== undefined && changing) await database.refuseWhileServersRun(changing.name);
     for (const migration of missing) await applyOne(database, migration);
     await database.commit();
     return missing.map((migration) => migration.name);
@@ -77,7 +93,7 @@ async function applyOne(database: MigrationDatabase, migration: Migration): Prom
   await database.insert(insertHistory[database.dialect], [randomUUID(), checksum(migration), migration.name]);
 }
 
-/** The names of the applied migrations, after checking that all are known and unchanged. */
+/** The names of the applied migrations that are known, after checking that they are unchanged, and that the others only add. */
 function checkHistory(rows: readonly Record<string, unknown>[], migrations: readonly Migration[]): ReadonlySet<string> {
   const known = new Map(migrations.map((migration) => [migration.name, migration]));
   const applied = new Set<string>();
@@ -90,6 +106,7 @@ function checkHistory(rows: readonly Record<string, unknown>[], migrations: read
       );
     }
     const migration = known.get(name);
+    if (migration === undefined && onlyAdds(name)) continue;
     if (migration === undefined) {
       throw new StoreError(
         `the database is newer than this program: it has migration ${name}, which this version doesn't know; start the newer version or restore a backup`,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { StoreError } from './errors.ts';
 import type { PrismaClient } from './generated/sqlite/client.ts';
-import type { Dialect } from './migrations.ts';
+import { type Dialect, MIGRATION_LOCK, onlyAdds } from './migrations.ts';
 import type { RunTransaction, Transaction } from './transaction.ts';
 
 /** A node is considered dead when it has not reported for this long, in ms, by the database's clock. */
@@ -29,12 +29,16 @@ export interface NodeFigures {
   readonly load: number;
   /** How far it is behind the log of changes, in ms. */
   readonly lagMs: number;
+  /** It is stopping, so it sends agents and visitors to others. */
+  readonly stopping: boolean;
 }
 
 /** A node as it last reported. */
-export interface NodeState extends NodeIdentity, NodeFigures {
+export interface NodeState extends NodeIdentity, Omit<NodeFigures, 'stopping'> {
   readonly startedAt: Date;
   readonly alive: boolean;
+  /** It sends agents and visitors to others: an administrator has asked for it, or it is stopping. */
+  readonly draining: boolean;
 }
 
 /** The dependencies of {@link Nodes}. */
@@ -42,6 +46,15 @@ export interface NodesParts {
   readonly db: PrismaClient;
   readonly transaction: RunTransaction;
   readonly dialect: Dialect;
+  /** The names of the migrations that the program has. */
+  readonly migrations: readonly string[];
+}
+
+/** A server of a later version has migrated the database, while this one was frozen or could not reach it. */
+export class NodeOutdatedError extends StoreError {
+  constructor(migration: string) {
+    super(`a server of a later version has changed the database by migration ${migration}, which this version does not know`);
+  }
 }
 
 /** Another server was started later with this node's name. */
@@ -69,28 +82,38 @@ export class Nodes {
     return this.#parts.dialect === 'sqlite' ? '' : this.#own?.name ?? '';
   }
 
-  /** This node is running: takes the row of its name. */
-  async join(identity: NodeIdentity): Promise<void> {
-    this.#own = { ...identity, agents: 0, connections: 0, load: 0, lagMs: 0, alive: true, startedAt: new Date() };
-    if (this.#parts.dialect === 'sqlite') return;
-    this.#own = { ...this.#own, startedAt: await this.#parts.transaction((tx) => this.#takeRow(tx, identity, undefined)) };
+  /** This node is running: takes the row of its name. @returns since when, by the database's clock */
+  async join(identity: NodeIdentity): Promise<Date> {
+    const startedAt = this.#parts.dialect === 'sqlite' ? new Date() : await this.#parts.transaction((tx) => this.#takeRow(tx, identity, undefined, false));
+    this.#own = { ...identity, agents: 0, connections: 0, load: 0, lagMs: 0, alive: true, draining: false, startedAt };
+    return startedAt;
   }
 
-  /** Reports figures. @throws {NodeReplacedError} if another server has taken the name */
-  async report(figures: NodeFigures): Promise<void> {
+  /** The state of this node, as it last reported. */
+  get own(): NodeState | undefined {
+    return this.#own;
+  }
+
+  /** Reports figures, and learns whether this node is to drain. @throws {NodeReplacedError} if another server has taken the name @throws {NodeOutdatedError} */
+  async report({ stopping, ...figures }: NodeFigures): Promise<void> {
     const own = this.#own;
     if (own === undefined) return;
-    this.#own = { ...own, ...figures };
+    this.#own = { ...own, ...figures, draining: own.draining || stopping };
     if (this.#parts.dialect === 'sqlite') return;
     const { agents, connections, load, lagMs } = figures;
     await this.#parts.transaction(async (tx) => {
-      const updated = await tx.$executeRaw`UPDATE "Node" SET "seenAt" = timezone('UTC', clock_timestamp()), agents = ${agents}, connections = ${connections},
-        load = ${load}, "lagMs" = ${lagMs} WHERE name = ${own.name} AND incarnation = ${this.#incarnation}`;
-      if (updated > 0) return;
+      const [updated] = await tx.$queryRaw<ReadonlyArray<{ readonly draining: boolean }>>`UPDATE "Node"
+        SET "seenAt" = timezone('UTC', clock_timestamp()), agents = ${agents}, connections = ${connections}, load = ${load}, "lagMs" = ${lagMs},
+          draining = draining OR ${stopping}
+        WHERE name = ${own.name} AND incarnation = ${this.#incarnation} RETURNING draining`;
+      if (updated !== undefined) {
+        this.#own = { ...own, ...figures, ...updated };
+        return;
+      }
       // The row was taken by another server, or it is missing or older in a database that was restored from a backup.
       const other = await tx.node.findUnique({ where: { name: own.name }, select: { startedAt: true } });
       if (other !== null && other.startedAt > own.startedAt) throw new NodeReplacedError(own.name);
-      await this.#takeRow(tx, own, own.startedAt);
+      await this.#takeRow(tx, own, own.startedAt, own.draining || stopping);
     });
   }
 
@@ -103,15 +126,20 @@ export class Nodes {
   /** All nodes by name. */
   async all(): Promise<NodeState[]> {
     if (this.#parts.dialect === 'sqlite') return this.#own ? [this.#own] : [];
-    return this.#parts.db.$queryRaw<NodeState[]>`SELECT name, address, "linkPort", version, "startedAt", agents, connections, load, "lagMs",
+    return this.#parts.db.$queryRaw<NodeState[]>`SELECT name, address, "linkPort", version, "startedAt", agents, connections, load, "lagMs", draining,
       NOT stopped AND "seenAt" > timezone('UTC', clock_timestamp()) - ${NODE_DEAD_MS} * interval '1 ms' AS alive FROM "Node" ORDER BY name`;
   }
 
-  /** @param since when this node was started, absent = now. @returns it */
-  async #takeRow(tx: Transaction, { name, address, linkPort, version }: NodeIdentity, since: Date | undefined): Promise<Date> {
+  /** @param since when this node was started, absent = now. @returns it @throws {NodeOutdatedError} */
+  async #takeRow(tx: Transaction, { name, address, linkPort, version }: NodeIdentity, since: Date | undefined, draining: boolean): Promise<Date> {
+    // No migration is under way.
+    await tx.$executeRaw`SELECT pg_advisory_xact_lock_shared(${MIGRATION_LOCK})`;
+    const applied = await tx.$queryRaw<Array<{ name: string }>>`SELECT migration_name AS name FROM _prisma_migrations WHERE rolled_back_at IS NULL`;
+    const later = applied.find(({ name: migration }) => !this.#parts.migrations.includes(migration) && !onlyAdds(migration));
+    if (later !== undefined) throw new NodeOutdatedError(later.name);
     const startedAt = since ?? (await tx.$queryRaw<Array<{ now: Date }>>`SELECT timezone('UTC', clock_timestamp()) AS now`)[0]?.now ?? new Date();
     await tx.node.deleteMany({ where: { name } });
-    await tx.node.create({ data: { name, address, linkPort, version, incarnation: this.#incarnation, startedAt, seenAt: startedAt } });
+    await tx.node.create({ data: { name, address, linkPort, version, incarnation: this.#incarnation, startedAt, seenAt: startedAt, draining } });
     return startedAt;
   }
 }

@@ -1,22 +1,19 @@
-import { Socket } from 'node:net';
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { Logger } from 'pino';
 import pg from 'pg';
 import { DatabasePresence } from './database-presence.ts';
-import { DatabaseSilentError, messageOf, ServerRunningError, StoreError } from './errors.ts';
+import { DatabaseSockets } from './database-sockets.ts';
+import { messageOf, ServerRunningError, StoreError } from './errors.ts';
 import { PrismaClient } from './generated/postgresql/client.ts';
 import { PostgresqlReader } from './hot/postgresql-reader.ts';
 import { searchMs } from './hot/reader.ts';
-import { applyMigrations, readMigrations } from './migrations.ts';
-import type { MigrationDatabase } from './migrations.ts';
+import { applyMigrations, MIGRATION_LOCK, readMigrations } from './migrations.ts';
+import type { Migration, MigrationDatabase } from './migrations.ts';
+import { NODE_DEAD_MS } from './nodes.ts';
 import { clientOptions, LOCK_WAIT_MS, SHORT_LOCK_WAIT_MS } from './prisma-options.ts';
 import type { Savepoints } from './transaction.ts';
 
-/** The lock for migrations; Prisma's own tools use the same. */
-const migrationLock = 72707369;
-/** How long the database may be silent while a query waits, in ms: longer than it waits for a lock. */
-const SILENCE_MS = 10_000;
-/** How long an unused connection is kept, in ms: less than the above, since nothing is sent on it. */
+/** How long an unused connection is kept, in ms: less than the silence after which it would end (database-sockets.ts), since nothing is sent on it. */
 const IDLE_MS = 8000;
 
 /**
@@ -30,7 +27,8 @@ export async function openPostgresql(url: string, log: Logger, alone: boolean, o
   const where = describe(url);
   let presence: DatabasePresence | undefined;
   const shared = { connectionString: url, application_name: 'adit', connectionTimeoutMillis: 5000, keepAlive: true };
-  const pooled = { ...shared, idleTimeoutMillis: IDLE_MS, stream: watchedSocket };
+  const sockets = new DatabaseSockets();
+  const pooled = { ...shared, idleTimeoutMillis: IDLE_MS, stream: sockets.create };
   const pool = new pg.Pool({
     ...pooled,
     max: 10,
@@ -47,11 +45,18 @@ export async function openPostgresql(url: string, log: Logger, alone: boolean, o
   const searchPool = new pg.Pool({ ...pooled, max: 2, statement_timeout: searchMs });
   searchPool.on('error', lost);
   try {
-    presence = await DatabasePresence.open({ url, log, alone, onLost: (error) => onLost(new StoreError(`${where}: ${error.message}`)) });
-    const applied = await migrate(new pg.Client(shared));
+    presence = await DatabasePresence.open({
+      url,
+      log,
+      alone,
+      onSilent: (silent) => sockets.silent(silent),
+      onLost: (error) => onLost(new StoreError(`${where}: ${error.message}`)),
+    });
+    const migrations = await readMigrations('postgresql');
+    const applied = await migrate(new pg.Client(shared), migrations);
     const db = new PrismaClient({ ...clientOptions, adapter });
     await db.$connect();
-    return { db, reader: new PostgresqlReader(pool, searchPool), applied, where, presence, savepoints };
+    return { db, reader: new PostgresqlReader(pool, searchPool), applied, where, presence, savepoints, migrations: migrations.map(({ name }) => name) };
   } catch (error) {
     await Promise.all([pool.end(), searchPool.end()]);
     await presence?.close();
@@ -74,17 +79,11 @@ const savepoints: Savepoints = {
   },
 };
 
-/** A socket whose connection ends when a query gets no response, whatever the reason: a frozen database does not close it. */
-function watchedSocket(): Socket {
-  const socket = new Socket();
-  return socket.setTimeout(SILENCE_MS, () => socket.destroy(new DatabaseSilentError()));
-}
-
 /** Migrates on a connection of its own, on which a statement may take any time. */
-async function migrate(connection: pg.Client): Promise<readonly string[]> {
+async function migrate(connection: pg.Client, migrations: readonly Migration[]): Promise<readonly string[]> {
   try {
     await connection.connect();
-    return await applyMigrations(postgresqlMigrations(connection), await readMigrations('postgresql'));
+    return await applyMigrations(postgresqlMigrations(connection), migrations);
   } finally {
     await connection.end();
   }
@@ -96,7 +95,7 @@ export function postgresqlMigrations(connection: pg.ClientBase): MigrationDataba
     dialect: 'postgresql',
     async begin() {
       await connection.query('BEGIN');
-      await connection.query('SELECT pg_advisory_xact_lock($1)', [migrationLock]);
+      await connection.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     },
     async run(sql) {
       await connection.query(sql);
@@ -106,6 +105,22 @@ export function postgresqlMigrations(connection: pg.ClientBase): MigrationDataba
     },
     async insert(sql, values) {
       await connection.query(sql, [...values]);
+    },
+    async refuseWhileServersRun(migration) {
+      const { rows: [table] } = await connection.query<{ readonly exists: boolean }>(`SELECT to_regclass('"Node"') IS NOT NULL AS exists`);
+      if (table?.exists !== true) return;
+      const { rows: [older] } = await connection.query<{ readonly name: string; readonly version: string }>(
+        `SELECT name, version FROM "Node" WHERE NOT stopped AND "seenAt" > timezone('UTC', clock_timestamp()) - $1 * interval '1 ms' ORDER BY name LIMIT 1`,
+        [NODE_DEAD_MS],
+      );
+      if (older !== undefined) {
+        throw new StoreError(
+          `migration ${migration} changes what the server ${older.name} (version ${older.version}) uses, which is running on the database: stop all servers `
+            + `of earlier versions first; one that has crashed counts as running for ${NODE_DEAD_MS / 1000} s`,
+        );
+      }
+      // One that was frozen finds out that its row is gone, and ends (nodes.ts).
+      await connection.query('DELETE FROM "Node"');
     },
     async commit() {
       await connection.query('COMMIT');

@@ -109,6 +109,8 @@ export function sqliteMigrations(database: SqliteDatabase): MigrationDatabase {
     async insert(sql, values) {
       database.prepare(sql).run(...values);
     },
+    // A SQLite database has one server.
+    async refuseWhileServersRun() {},
     async commit() {
       const broken = database.prepare('PRAGMA foreign_key_check').all();
       if (broken.length > 0) throw new StoreError(`after the migrations ${broken.length} rows refer to rows that don't exist; the database is as before`);

@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
 import { auditPage, pruneAudit } from './audit.ts';
-import type { AuditQuery } from './audit.ts';
+import type { AuditPage, AuditQuery } from './audit.ts';
 import { ChangeLog, pruneLog } from './change-log.ts';
 import { CommitFollower } from './commit-follower.ts';
 import { DatabaseHealth } from './database-health.ts';
 import { StoreError } from './errors.ts';
 import { Prisma, type PrismaClient } from './generated/sqlite/client.ts';
+import { type AuditConditions, auditPages } from './hot/audit.ts';
 import { clientPage, clientPages } from './hot/client-page.ts';
 import type { ClientPageQuery } from './hot/client-page.ts';
 import { type CountedRecord, type CounterKind, storedTotals } from './hot/counter-table.ts';
@@ -91,7 +92,9 @@ export interface Store {
   /** Makes a write without effect. @throws the database's error when it can't write at the moment */
   tryWrite(): Promise<void>;
   /** A page of the audit log, the newest entry first. */
-  auditPage(query: AuditQuery): Promise<Page<AuditEntry>>;
+  auditPage(query: AuditQuery): Promise<AuditPage>;
+  /** The wanted entries of the audit log page by page, newest first, for a log of any length. */
+  auditPages(conditions: AuditConditions): AsyncGenerator<readonly AuditEntry[], void, undefined>;
   /** Deletes what is older than the retention. */
   prune(retention: Retention): Promise<void>;
   /** Resolves when the database answers and, as far as known, accepts writes. @throws its error */
@@ -159,7 +162,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {}, alone = 
     write: (run) => tryWrite(run, dialect),
   });
   const { transaction } = health;
-  const node = new Nodes({ db, transaction, dialect });
+  const node = new Nodes({ db, transaction, dialect, migrations: 'migrations' in opened ? opened.migrations : [] });
   return {
     db,
     dialect,
@@ -201,7 +204,8 @@ export async function openStore({ url, dataDir, log, onLost = () => {}, alone = 
         await tx.tunnel.deleteMany({ where: { noStore: true } });
         await tx.host.deleteMany({ where: { noStore: true } });
       }),
-    auditPage: (query) => auditPage(db, query),
+    auditPage: (query) => auditPage(db, reader, query),
+    auditPages: (conditions) => auditPages(reader, conditions),
     prune: ({ traffic, audit }) =>
       transaction(async (tx) => {
         const now = Date.now();

@@ -3,6 +3,7 @@ import { declarationSchema } from './declaration.ts';
 import { healthMessage } from './health.ts';
 import { label } from './peer-text.ts';
 import { byeSchema } from './session-messages.ts';
+import { pingSchema, pongSchema } from './standby-messages.ts';
 
 /** What an agent sends. Only the server reads it, so an agent does without these schemas. */
 
@@ -15,6 +16,8 @@ export const agentInfoSchema = z.object({
   configFile: z.boolean().default(false),
   /** It respects the initial credit in a request (`OpenRequest.credit`). */
   credit: z.boolean().default(false),
+  /** It answers pings. */
+  answersPings: z.boolean().default(false),
 });
 /** @see agentInfoSchema */
 export type AgentInfo = z.output<typeof agentInfoSchema>;
@@ -22,6 +25,8 @@ export type AgentInfo = z.output<typeof agentInfoSchema>;
 /** Control messages from the agent. Unknown ones are ignored. */
 export const agentMessageSchema = z.discriminatedUnion('type', [
   byeSchema,
+  pingSchema,
+  pongSchema,
   /** The agent is shutting down: open no new streams. */
   z.object({ type: z.literal('drain') }),
   /** Bytes that direct paths of a tunnel carried since the last message. */

@@ -1,3 +1,5 @@
+import process from 'node:process';
+
 const EACH = 1024;
 /** The burst, and the rate per second: much more than the declarations, health reports and traffic reports of the largest agent need. */
 const MOST = { atOnce: 32 * 1024 * 1024, perSecond: 4 * 1024 * 1024 } as const;
@@ -34,6 +36,17 @@ export function unlimited(): ControlBudget {
 /** The cost of a control message: its bytes, plus 1 KB of overhead for each message. */
 export function controlCost(bytes: number): number {
   return bytes + EACH;
+}
+
+/** Measures the work from now on. @returns a function that returns it in ms: the time that has passed, but no more than the process used its processors, so that a peer does not pay for the time that the process waits for one */
+export function measureWork(): () => number {
+  const began = performance.now();
+  const used = process.cpuUsage();
+  return () => {
+    const passed = performance.now() - began;
+    const { user, system } = process.cpuUsage(used);
+    return Math.min(passed, (user + system) / 1000);
+  };
 }
 
 /** The extra cost of a message for its processing time: 10 KB for each ms, so that expensive messages that nobody foresaw are limited, too. */

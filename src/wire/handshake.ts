@@ -29,9 +29,12 @@ const MAX_JSON = 4096;
 const HELLO_BYTES = MAGIC.length + 2 + KEY_ID_BYTES + NONCE_BYTES + 4;
 const CHALLENGE_BYTES = MAGIC.length + 1 + NONCE_BYTES;
 const VERDICT = { refused: 0, accepted: 1, provenRefusal: 2 } as const;
-const ROLES = ['mux', 'data', 'visit', 'node'] as const;
+const ROLES = ['mux', 'data', 'visit', 'node', 'standby'] as const;
 
-/** The purpose of a connection: the mux of an agent's or a visitor's session, a data connection of such a session, or the session of another server. */
+/**
+ * The purpose of a connection: the mux of an agent's or a visitor's session, a data connection of such a session, the session of another server, or that of an agent which is
+ * connected to another server and carries nothing (standby-messages.ts).
+ */
 export type Role = (typeof ROLES)[number];
 
 /** The id by which the server finds a vkey or a tunnel's password without revealing anything else about it. 32 hex digits. */
@@ -92,7 +95,7 @@ async function readMagic(reader: HandshakeReader): Promise<Buffer> {
 /** What the server knows about a connection before it decides. */
 export interface Offer {
   readonly role: Role;
-  /** Key id of the client (mux), the tunnel (visit) or the installation (node), or id of the session (data). */
+  /** Key id of the client (mux, standby), the tunnel (visit) or the installation (node), or id of the session (data). */
   readonly keyId: string;
   /** The peer has authenticated with the key that belongs to keyId. */
   readonly proven: boolean;
@@ -111,7 +114,7 @@ export interface AcceptOptions {
   readonly timeoutMs: number;
   /** Called when everything was read; the handshake is checked when the promise resolves. The timeout does not apply meanwhile. */
   readonly queued?: (role: Role, keyId: string) => Promise<void>;
-  /** The vkey (mux), the tunnel's password (visit), the installation's secret (node) or the session key (data); undefined = unknown. */
+  /** The vkey (mux, standby), the tunnel's password (visit), the installation's secret (node) or the session key (data); undefined = unknown. */
   readonly keyOf: (role: Role, keyId: string) => string | Buffer | undefined;
 }
 

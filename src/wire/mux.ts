@@ -1,5 +1,5 @@
 // Longer than 300 lines: reading frames, opening streams and the end of a session are one state machine.
-import { ControlBudget, controlCost, timeCost } from './control-budget.ts';
+import { ControlBudget, controlCost, measureWork, timeCost } from './control-budget.ts';
 import { ControlQueue, type QueuedSession } from './control-queue.ts';
 import type { DataConnection } from './data-connection.ts';
 import { DataConnections, type Side } from './data-connections.ts';
@@ -179,7 +179,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
 
   #tick(): void {
     // If this process itself was late, the next read delivers what arrived in the meantime.
-    if (this.#silence > this.#silenceMs) setImmediate(() => this.#endIfSilent());
+    if (this.silence > this.#silenceMs) setImmediate(() => this.#endIfSilent());
     if (this.#pingNext) {
       this.#out.urgentFrame(Frame.PING, 0);
       this.#connections.refill();
@@ -187,12 +187,13 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
     this.#pingNext = !this.#pingNext;
   }
 
-  get #silence(): number {
+  /** For how long nothing was heard of the peer, in ms. What has arrived while this process was late is not read yet. */
+  get silence(): number {
     return performance.now() - Math.max(this.#lastHeard, this.#heardOutOfBand());
   }
 
   #endIfSilent(): void {
-    const silence = this.#silence;
+    const { silence } = this;
     if (silence > this.#silenceMs) this.#fail(`no sign of life for ${(silence / 1000).toFixed(1)} s`);
   }
 
@@ -308,9 +309,9 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
 
   #takeControl(payload: Buffer): void {
     this.#guard(() => {
-      const began = performance.now();
+      const work = measureWork();
       this.#handlers.onControl(parseControl(payload));
-      if (!this.#controlBudget.take(timeCost(performance.now() - began))) throw new ProtocolError('control messages that take more time than a session may');
+      if (!this.#controlBudget.take(timeCost(work()))) throw new ProtocolError('control messages that take more time than a session may');
     });
     if (this.#paused && !this.#controlQueue.isFull(this)) this.#pause(false);
   }

@@ -10,6 +10,9 @@ import { label } from './peer-text.ts';
 /** Signs of life of both sides, and how long a node may be silent, in ms: visitors wait for a node that is dead. */
 export const NODE_BEATS = { heartbeatMs: 500, silenceMs: 2000 } as const;
 
+/** After this time without a sign of life, in ms, a node seems not to answer: no visitors are sent there, and its agents are notified. */
+export const NODE_QUIET_MS = 800;
+
 const name = z.string().regex(/^[\w.-]{1,63}$/);
 
 /** How a node describes itself when it dials another one. */
@@ -34,6 +37,9 @@ export const NODE_LIST = 500;
 /** A client whose agent is or was connected to the node: its id, the epoch of that, whether it is connected now, and whether it said that it ends. */
 const home = z.tuple([z.int(), z.int().min(0), z.boolean(), z.boolean()]);
 
+/** The side that sends it has the secret that replaces the one of the handshake (key-proof.ts). The other side answers with the same message. */
+export const keyMessageSchema = z.object({ type: z.literal('key'), proof: z.string().max(64) });
+
 /** Control messages between nodes. Unknown ones are ignored: a newer node may know more. */
 export const nodeMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('homes'), homes: z.array(home).max(NODE_LIST) }),
@@ -43,12 +49,24 @@ export const nodeMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('changed'), records: z.array(z.tuple([z.enum(['client', 'tunnel', 'host']), z.int()])).max(NODE_LIST) }),
   /** An agent's report on the health of targets. */
   z.object({ type: z.literal('health'), clientId: z.int(), report: healthMessage }),
+  /** The agent of a client, which is connected to this node, does not answer: perhaps it is cut off from the node. */
+  z.object({ type: z.literal('doubt'), clientId: z.int() }),
   /** A visitor's address was allowed by a client's password. */
   z.object({ type: z.literal('allowed'), clientId: z.int(), address: z.string().max(64) }),
   /** The node wants the others to take over its clients, or no longer. */
   z.object({ type: z.literal('leaving'), on: z.boolean() }),
   /** The node has added to the log of changes. */
   z.object({ type: z.literal('committed') }),
+  keyMessageSchema,
+  /** Wrong guesses of secrets. */
+  z.object({
+    type: z.literal('guesses'),
+    guesses: z.array(z.object({ credential: z.string().max(32), address: z.string().max(64), name: z.string().max(64) })).max(NODE_LIST),
+  }),
+  /** An administrator has ended the lockouts of a source. */
+  z.object({ type: z.literal('freed'), source: z.object({ kind: z.enum(['address', 'name']), source: z.string().max(256) }) }),
+  /** When the node was started, by the database's clock, and a hash of each setting that must be the same on all nodes. */
+  z.object({ type: z.literal('settings'), startedAt: z.number(), settings: z.record(z.string().max(64), z.string().max(64)) }),
 ]);
 /** @see nodeMessageSchema */
 export type NodeMessage = z.output<typeof nodeMessageSchema>;

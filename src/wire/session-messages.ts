@@ -3,6 +3,7 @@ import { declaredSchema } from './declared.ts';
 import { otherServersSchema } from './other-servers.ts';
 import { overviewSchema } from './overview.ts';
 import { label, values } from './peer-text.ts';
+import { pingSchema, pongSchema } from './standby-messages.ts';
 
 /** What the server sends to every peer that it accepts. */
 export const sessionWelcome = z.object({
@@ -17,7 +18,11 @@ export const sessionWelcome = z.object({
 export type SessionWelcome = z.output<typeof sessionWelcome>;
 
 /** The server's message when it accepts an agent. */
-export const welcomeSchema = sessionWelcome.extend({ clientId: z.number().int() });
+export const welcomeSchema = sessionWelcome.extend({
+  clientId: z.number().int(),
+  /** It answers pings, which servers of version 0.1 do not. */
+  answersPings: z.boolean().default(false),
+});
 /** @see welcomeSchema */
 export type Welcome = z.output<typeof welcomeSchema>;
 
@@ -34,13 +39,15 @@ export const byeSchema = z.object({
 const compress = z.object({ type: z.literal('compress'), on: z.boolean() });
 
 /** Control messages from the server in every session, of agents and visitors. */
-export const sessionMessageSchema = z.discriminatedUnion('type', [byeSchema, compress, otherServersSchema]);
+export const sessionMessageSchema = z.discriminatedUnion('type', [byeSchema, compress, otherServersSchema, pingSchema, pongSchema]);
 
 /** Control messages from the server. Unknown ones are ignored: a newer server may know more. */
 export const serverMessageSchema = z.discriminatedUnion('type', [
   byeSchema,
   compress,
   otherServersSchema,
+  pingSchema,
+  pongSchema,
   /** The server opens no new streams; open ones may finish until it closes the session. */
   z.object({ type: z.literal('drain') }),
   /** The targets of a tunnel that direct paths lead to have changed. */

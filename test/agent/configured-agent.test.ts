@@ -37,5 +37,9 @@ test("the server receives the health of a declared tunnel's targets, by the id o
   await openTunnel(server, { mode: 'secret' });
   const { entries } = await configuredSnapshot({ pid: 1, version: '', config: file }, agent);
   expect(entries?.filter(({ type }) => type === 'secret')).toMatchObject([{ error: expect.stringContaining('it has no password') }]);
+  writeFileSync(file, `${head}[tunnels.web]\ntype = "other"\n`);
+  await log.line(/the last valid version stays active/);
+  expect(agent.problems).not.toEqual([]);
+  expect(agent.plan?.entries.map(({ name }) => name)).toEqual(['web', 'later', 'site']);
   await agent.stop();
 });

@@ -1,7 +1,7 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
-import { PathKey } from '../../src/agent/direct/path-key.ts';
+import { PathKey, Probe, type ProbeKind } from '../../src/agent/direct/path-key.ts';
 import { punchUdp } from '../../src/agent/direct/punch-udp.ts';
 import { Signal } from '../../src/agent/direct/signal.ts';
 import { loadUdx } from '../../src/agent/direct/udx.ts';
@@ -29,4 +29,50 @@ test.each([['127.0.0.1', 4], ['::1', 6]] as const)('a server at %s is asked for 
   signal.destroy();
   expect(await outcome).toContain('the peer ended the attempt');
   server.close();
+});
+
+/** An attempt of one side, whose peer the test is: `theirs` makes its probes. */
+async function punching(role: 'visitor' | 'agent') {
+  const udx = await loadUdx();
+  if (!udx) throw new Error('this machine has no UDX');
+  const [server, peer] = [dgram.createSocket('udp4').bind(0, '127.0.0.1'), dgram.createSocket('udp4').bind(0, '127.0.0.1')];
+  await Promise.all([once(server, 'listening'), once(peer, 'listening')]);
+  const signal = new Signal();
+  const nonces = { visitor: '11'.repeat(32), agent: '22'.repeat(32) };
+  const stun = { host: '127.0.0.1', family: 4, ports: [server.address().port] } as const;
+  const attempt = punchUdp(udx, { ours: 1, theirs: 1 }, 1000, { role, key: new PathKey(role, 'a password', nonces), signal, timeoutMs: 60_000, stun });
+  signal.write(Buffer.from(`{"type":"hello","nonce":"${'ab'.repeat(32)}","ways":["udp"],"streamId":1,"stunPorts":[]}\n`));
+  await signal.receive('hello');
+  signal.write(Buffer.from('{"type":"candidates","candidates":[{"host":"203.0.113.9","port":9}]}\n'));
+  const port = await new Promise<number>((resolve) => server.once('message', (_request, from) => resolve(from.port)));
+  const theirs = new PathKey(role === 'visitor' ? 'agent' : 'visitor', 'a password', nonces);
+  const answer = async (kind: ProbeKind): Promise<ProbeKind | undefined> => {
+    peer.send(theirs.probe(kind), port, '127.0.0.1');
+    const [message]: Buffer[] = await once(peer, 'message');
+    return theirs.read(message ?? Buffer.alloc(0));
+  };
+  const close = (): void => {
+    server.close();
+    peer.close();
+  };
+  return { attempt, signal, answer, close };
+}
+
+test('the visitor chooses the address that answered, not the first one that the peer named', async () => {
+  const { attempt, signal, answer, close } = await punching('visitor');
+  const outcome = attempt.then(() => 'open', String);
+  expect(await answer(Probe.ANSWER)).toBe(Probe.CHOOSE);
+  signal.destroy();
+  expect(await outcome).toContain('the peer ended the attempt');
+  close();
+});
+
+test('the agent confirms the address that the visitor chose', async () => {
+  const { attempt, signal, answer, close } = await punching('agent');
+  expect(await answer(Probe.CHOOSE)).toBe(Probe.CHOSEN);
+  const { raw, peer } = await attempt;
+  expect(peer.host).toBe('127.0.0.1');
+  raw.destroy();
+  signal.destroy();
+  close();
 });

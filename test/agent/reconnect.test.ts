@@ -35,3 +35,15 @@ test('after a refusal there is no hurry', () => {
   delay.slowDown();
   expect(waits(delay, 1)).toEqual([30_000]);
 });
+
+test('another server is tried at once, also after short sessions, but not again and again', () => {
+  const delay = new ReconnectDelay(almostOne);
+  const moves = (times: number, at: number) =>
+    Array.from({ length: times }, () => {
+      delay.sessionLasted(0);
+      return Math.round(delay.elsewhere(at));
+    });
+  expect(moves(7, 0)).toEqual([100, 100, 100, 100, 500, 1000, 2000]);
+  expect(moves(2, 2000)).toEqual([100, 2000]);
+  expect(moves(6, 60_000)).toEqual([100, 100, 100, 100, 2000, 2000]);
+});

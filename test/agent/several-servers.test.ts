@@ -50,7 +50,7 @@ test('a server that an agent was sent to has to prove that it knows the key', as
   const [one] = await startNodes(['one']);
   if (!one) throw new Error('there is a node');
   const { log } = await startAgent(one, { random: () => 0 });
-  one.engine.nodes?.use([{ name: 'two', host: '127.0.0.1', port: impostor.bridge.tls.port, bridgePort: impostor.bridge.port }]);
+  one.engine.nodes?.use([{ name: 'two', host: '127.0.0.1', port: impostor.bridge.tls.port, bridgePort: impostor.bridge.port }], performance.now());
   await one.engine.probe(CLIENT.id, '127.0.0.1:1', 1000);
   await one.engine.close();
   await log.line(new RegExp(`refused by 127.0.0.1:${impostor.bridge.port}: the server does not know this vkey`));

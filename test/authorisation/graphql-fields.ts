@@ -176,6 +176,12 @@ const queries: Readonly<Record<string, ExpectedField>> = {
     field: (id) => `impact(resource: CLIENT, ids: [${id}]) { clients tunnels connections ports }`,
     value: (id) => ({ clients: 1, tunnels: 1, connections: 0, ports: [9000 + id] }),
   },
+  'impact of a platform domain': {
+    least: 'administrator',
+    field: () => 'impact(resource: PLATFORM_DOMAIN, ids: ["d"]) { hosts hostNames }',
+    value: () => ({ hosts: 0, hostNames: [] }),
+  },
+  'diagnoseTunnel by its port': { least: 'client login', field: () => 'diagnoseTunnel(port: 1) { tunnel { id } }', value: () => null },
   'impact of a user': {
     least: 'administrator',
     notThere: { data: { clients: 0 } },
@@ -285,6 +291,9 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
     value: () => true,
     does: () => ({ [`Lockout ${lockedAddress}`]: null }),
   },
+  // There is one server; test/e2e/nodes drains one of two.
+  drainNode: { least: 'administrator', except: () => 'NOT_FOUND', field: () => 'drainNode(name: "nobody") { name }', value: () => null },
+  undrainNode: { least: 'administrator', except: () => 'NOT_FOUND', field: () => 'undrainNode(name: "nobody") { name }', value: () => null },
   // No session has this id; test/http/session-list ends one.
   endSession: {
     least: 'administrator',

@@ -58,18 +58,19 @@ test('every root field has its expectation, and nothing else has', () => {
   expect([...new Set(Object.keys(expectedFields).map((name) => name.replace(/ .*/, '')))].toSorted()).toEqual(fields.toSorted());
 });
 
-test.each(Object.entries(expectedFields))('%s', async (name, expected) => {
+test.each(Object.entries(expectedFields).map(([name, expected], at) => [name, expected, at] as const))('%s', async (name, expected, at) => {
   const [type = ''] = name.split('.');
   const restore = async () => {
     await world.restore();
     if (expected.given !== undefined) await world.api.store.db.$executeRawUnsafe(expected.given);
   };
   const ask = (caller: CallerName, target: Target) => outcomeOf(`${type.toLowerCase()} { ${expected.field(targets[target])} }`, caller);
-  const calls = combinations(expected.field, (caller) => refusalOfAll(type, expected, caller) !== undefined).map(({ caller, target }) => ({
-    caller,
-    target,
-    refused: refusal(type, expected, caller, target),
-  }));
+  const calls = combinations({
+    at,
+    sent: expected.field,
+    isRefused: (caller) => refusalOfAll(type, expected, caller) !== undefined,
+    hasExceptions: expected.except !== undefined,
+  }).map(({ caller, target }) => ({ caller, target, refused: refusal(type, expected, caller, target) }));
   const found: Record<string, unknown> = {};
   const wanted: Record<string, unknown> = {};
 

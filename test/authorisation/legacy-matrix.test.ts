@@ -49,7 +49,7 @@ test('every endpoint for known callers has its expectation, and nothing else has
     .toEqual(routes.filter(({ access }) => access === 'caller').map(({ path }) => path).toSorted());
 });
 
-test.each(Object.entries(expectedEndpoints))('%s', async (name, expected) => {
+test.each(Object.entries(expectedEndpoints).map(([name, expected], at) => [name, expected, at] as const))('%s', async (name, expected, at) => {
   const [path = ''] = name.split(' ');
   const restore = async () => {
     await world.restore();
@@ -60,9 +60,12 @@ test.each(Object.entries(expectedEndpoints))('%s', async (name, expected) => {
     const { status, body } = await world.api.call(path, { ...parameters, ...expected.send(targets[target]) }, { headers });
     return [status, body];
   };
-  const calls = combinations((id) => JSON.stringify(expected.send(id)), (caller) => refusalOfAll(expected, caller) !== undefined).map((
-    { caller, target },
-  ) => ({ caller, target, refused: refusal(expected, caller, target) }));
+  const calls = combinations({
+    at,
+    sent: (id) => JSON.stringify(expected.send(id)),
+    isRefused: (caller) => refusalOfAll(expected, caller) !== undefined,
+    hasExceptions: expected.except !== undefined,
+  }).map(({ caller, target }) => ({ caller, target, refused: refusal(expected, caller, target) }));
   const found: Record<string, unknown> = {};
   const wanted: Record<string, unknown> = {};
 

@@ -1,4 +1,5 @@
-import { type CallerName, callers, type Target, targetNames, targets } from './world.ts';
+import { endurance } from '../support/endurance.ts';
+import { callerGroups, type CallerName, type Target, targetNames, targets } from './world.ts';
 
 /** The least that a caller has to be. */
 export type Least = 'administrator' | 'user' | 'client login' | 'wall';
@@ -44,18 +45,36 @@ export function seenBy(caller: CallerName): readonly number[] {
   return [caller === 'other user' ? 2 : 1];
 }
 
+const groups: readonly (readonly CallerName[])[] = callerGroups;
+
+/** What a call is about, and who is treated differently. */
+export interface CallToAuthorise {
+  /** Its place among all calls. */
+  readonly at: number;
+  /** What is sent about a record, by its id. */
+  readonly sent: (id: number) => string;
+  /** Whether a caller is refused, whatever the record is. */
+  readonly isRefused: (caller: CallerName) => boolean;
+  /** A rule of the call names callers. */
+  readonly hasExceptions: boolean;
+}
+
 /**
- * Callers, and the owners of the record that a call is about: every combination that can make a difference. A call that names no record is the same for all of them. A
- * caller who is refused whatever the record is could only be mistaken for the owner, or for user 3, who is disabled.
- * @param sent what is sent about a record, by its id
- * @param isRefused whether a caller is, whatever the record is
+ * Callers, and the owners of the record that a call is about: in the endurance every combination that can make a difference, in `npm test` enough of them to notice each rule that is
+ * missing. A call that names no record is the same for all of them.
  */
-export function combinations(
-  sent: (id: number) => string,
-  isRefused: (caller: CallerName) => boolean,
-): Array<{ readonly caller: CallerName; readonly target: Target }> {
+export function combinations({ at, sent, isRefused, hasExceptions }: CallToAuthorise): Array<{ readonly caller: CallerName; readonly target: Target }> {
   const different = [...new Map(targetNames.toReversed().map((target) => [sent(targets[target]), target])).values()].toReversed();
-  return callers.flatMap((caller) =>
-    different.filter((target) => !isRefused(caller) || target === 'own' || target === 'unassigned').map((target) => ({ caller, target }))
-  );
+  return groups.flatMap((group) => endurance || hasExceptions ? group : group.filter((_caller, n) => n === at % group.length)).flatMap((caller) => {
+    const asked = targetsFor(caller, isRefused(caller), at);
+    return different.filter((target) => different.length === 1 || asked.includes(target)).map((target) => ({ caller, target }));
+  });
+}
+
+/** A caller who is refused whatever the record is could only be mistaken for the owner, or for user 3, who is disabled. */
+function targetsFor(caller: CallerName, isRefused: boolean, at: number): ReadonlyArray<Target | undefined> {
+  if (endurance) return isRefused ? ['own', 'unassigned'] : targetNames;
+  if (isRefused) return [caller === 'disabled user' ? 'unassigned' : 'own'];
+  if (isAdministrator(caller)) return [(['own', "another's", 'unassigned'] as const)[at % 3], 'missing'];
+  return groups[1]?.includes(caller) ? targetNames : ['own', "another's"];
 }

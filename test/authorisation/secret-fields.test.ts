@@ -20,6 +20,7 @@ const harmless = [
   'CreatedApiToken.apiToken',
   'CreatedEnrolment.command',
   'ApiToken.secrets',
+  'AuditEntry.tokenName',
   'Impact.tokens',
   'Viewer.secrets',
   'Lockout.credential',

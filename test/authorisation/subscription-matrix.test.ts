@@ -5,8 +5,8 @@ import { testDatabases } from '../support/database.ts';
 import { onlineState } from '../support/client-state.ts';
 import { subscribe, type Subscription } from '../support/sse.ts';
 import { agentsAway } from './graphql-fields.ts';
-import { isAdministrator, isAtLeast, isTheirs, isUnknown, type Least, seenBy } from './roles.ts';
-import { callers, openWorld, timeoutMs, targetNames, targets, type CallerName, type Target } from './world.ts';
+import { combinations, isAdministrator, isAtLeast, isTheirs, isUnknown, type Least, seenBy } from './roles.ts';
+import { lockedAddress, openWorld, timeoutMs, targets, type CallerName, type Target } from './world.ts';
 
 interface Expected {
   readonly least: Least;
@@ -20,6 +20,8 @@ interface Expected {
   readonly repeats?: true;
   /** Makes the records different first. */
   readonly given?: string;
+  /** Prepares more than records. */
+  readonly prepare?: (api: Api) => void;
   /** It is about no record of somebody's. */
   readonly ofAll?: true;
 }
@@ -58,6 +60,29 @@ const expected: Readonly<Record<string, Expected>> = {
     field: () => 'serverTrafficEverySecond { inletBytes }',
     reported: () => [{ inletBytes: 600 }],
   },
+  trafficOfEachEverySecond: {
+    least: 'client login',
+    refused: { notTheirs: 'FORBIDDEN', notThere: 'NOT_FOUND' },
+    repeats: true,
+    field: (id) => `trafficOfEachEverySecond(resource: CLIENT, ids: [${id}]) { id traffic { inletBytes } }`,
+    reported: (id) => [[{ id, traffic: { inletBytes: 100 * id } }]],
+  },
+  userChanged: {
+    least: 'administrator',
+    ofAll: true,
+    field: () => 'userChanged { id user { username } }',
+    reported: () => [{ id: 1, user: { username: 'alice' } }],
+  },
+  lockoutsChanged: {
+    least: 'administrator',
+    ofAll: true,
+    repeats: true,
+    prepare: ({ attempts }) => {
+      for (let guesses = 0; attempts.lockouts(Date.now()).length === 0; guesses++) attempts.begin('login', lockedAddress, `name ${guesses}`, Date.now());
+    },
+    field: () => 'lockoutsChanged { kind source }',
+    reported: () => [[{ kind: 'ADDRESS', source: lockedAddress }]],
+  },
   nodesEverySecond: { least: 'administrator', ofAll: true, repeats: true, field: () => 'nodesEverySecond { name }', reported: () => [[]] },
   problemsChanged: {
     least: 'client login',
@@ -76,7 +101,10 @@ const expected: Readonly<Record<string, Expected>> = {
     least: 'administrator',
     ofAll: true,
     field: () => 'auditAdded { action resource resourceId }',
-    reported: () => ['1', '2', '3'].flatMap((resourceId) => ['TUNNEL', 'HOST', 'CLIENT'].map((resource) => ({ action: 'UPDATE', resource, resourceId }))),
+    reported: () => [
+      { action: 'UPDATE', resource: 'USER', resourceId: '1' },
+      ...['1', '2', '3'].flatMap((resourceId) => ['TUNNEL', 'HOST', 'CLIENT'].map((resource) => ({ action: 'UPDATE', resource, resourceId }))),
+    ],
   },
 };
 
@@ -86,8 +114,9 @@ test('every subscription has its expectation, and nothing else has', () => {
   expect(Object.keys(expected).toSorted()).toEqual(Object.keys(schema.getSubscriptionType()?.getFields() ?? {}).toSorted());
 });
 
-/** Tunnel, host and client of each number, one after the other. */
+/** A user, then tunnel, host and client of each number, one after the other. */
 async function changeAll(api: Api): Promise<void> {
+  expect((await api.signed('/user/edit', { id: 1, remark: 'changed' })).body).toMatchObject({ status: 1 });
   for (const id of [1, 2, 3]) {
     for (const [path, more] of [['/index/stop', {}], ['/index/hoststop', {}], ['/client/edit', { remark: 'changed' }]] as const) {
       expect((await api.signed(path, { id, ...more })).body).toMatchObject({ status: 1 });
@@ -109,20 +138,22 @@ async function next(subscription: Subscription): Promise<unknown> {
   return event && (event.errors?.[0]?.extensions?.['code'] ?? Object.values(event.data ?? {})[0]);
 }
 
-test.each(Object.entries(expected))('%s', async (_name, rule) => {
+test.each(Object.entries(expected).map(([name, rule], at) => [name, rule, at] as const))('%s', async (_name, rule, at) => {
   const { api, as } = await openWorld(await apis.start());
   if (rule.given !== undefined) await api.store.db.$executeRawUnsafe(rule.given);
+  rule.prepare?.(api);
   for (const id of [1, 2, 3]) {
     api.engine.clients.set(id, onlineState({ inletBytes: 100 * id }));
   }
-  const calls = await Promise.all(callers.flatMap((caller) =>
-    targetNames.map(async (target) => {
+  const isRefused = (caller: CallerName) => isUnknown(caller) || !isAtLeast(caller, rule.least);
+  const calls = await Promise.all(
+    combinations({ at, sent: rule.field, isRefused, hasExceptions: false }).map(async ({ caller, target }) => {
       const { headers, parameters } = as(caller);
       const search = new URLSearchParams(Object.entries(parameters).map(([key, value]): [string, string] => [key, String(value)])).toString();
       const subscription = await subscribe(api, `subscription { ${rule.field(targets[target])} }`, headers, {}, search);
       return { caller, target, subscription, wanted: expectedReports(rule, caller, target) };
-    })
-  ));
+    }),
+  );
   expect(calls.map(({ caller, target, subscription }) => [caller, target, subscription.status])).toEqual(
     calls.map(({ caller, target }) => [caller, target, isUnknown(caller) ? 401 : 200]),
   );

@@ -13,8 +13,10 @@ import type { TestStore } from '../support/test-store.ts';
 const mostHeld = 50;
 /** The longest that `/healthz` may take meanwhile, in ms; in `npm test`, other suites use the processors too. */
 const mostWaited = sized(5000, 100);
-/** How many tunnels there are. A list, a search or an answer that is not done in parts takes a multiple of {@link mostHeld} with the fewer of them, too. */
-const tunnelCount = sized(10_000, 50_000);
+/** How many clients, tunnels and hosts there are. A list, a search or an answer that is not done in parts takes a multiple of {@link mostHeld} with the fewer of them, too. */
+const many = { clients: sized(5000, 10_000), tunnels: sized(10_000, 50_000), hosts: 2000 };
+/** Enough for the tests that read the widest rows, whose number is limited. */
+const few = { clients: 500, tunnels: 2000, hosts: 100 };
 /** How many of the user's tunnels have texts as long as may be. */
 const longTexts = sized(100, 300);
 /** How many clients of another user have address lists as long as may be. */
@@ -66,7 +68,7 @@ const operations: Readonly<Record<string, readonly [query: string, code?: string
   ],
 };
 
-eachDialect(`no call holds the event loop for longer than 50 ms of CPU, with 10,000 clients and ${tunnelCount} tunnels`, (databases) => {
+eachDialect(`no call holds the event loop for longer than 50 ms of CPU, with ${many.clients} clients and ${many.tunnels} tunnels`, (databases) => {
   // What the main thread does is the same on both databases, but for reading rows: in `npm test`, PostgreSQL only has the tests that read the most.
   const whole = endurance || databases.dialect === 'sqlite';
   let server: ServerProcess;
@@ -79,7 +81,7 @@ eachDialect(`no call holds the event loop for longer than 50 ms of CPU, with 10,
   beforeAll(async () => {
     const database = await databases.create();
     const store = await database.open();
-    ({ token, readOnly, lister } = await fill(store));
+    ({ token, readOnly, lister } = await fill(store, whole ? many : few));
     await store.close();
     server = await startServer({ dataDir: database.dataDir, environment: { ...watchedLoop, ADIT_DATABASE_URL: database.url } });
     hold = new LoopHold(server);
@@ -192,7 +194,7 @@ eachDialect(`no call holds the event loop for longer than 50 ms of CPU, with 10,
     for (
       const query of [
         `{ tunnels(limit: 200) { total rows { ${tunnelFields} client { ${clientFields} } } } }`,
-        `{ clients(limit: 200, offset: 9000) { total rows { ${clientFields} } } }`,
+        `{ clients(limit: 200, offset: ${many.clients - 1000}) { total rows { ${clientFields} } } }`,
         '{ users(limit: 200) { rows { id username clients(limit: 50) { rows { id } } } } }',
         '{ auditEntries(limit: 200) { rows { id before after } } }',
         `{ ${
@@ -219,19 +221,19 @@ function beyond({ held, waited }: { readonly held: number; readonly waited: numb
   return [...held > mostHeld ? [`held the event loop for ${held} ms`] : [], ...waited > mostWaited ? [`/healthz took ${waited.toFixed(0)} ms`] : []];
 }
 
-/** 10,000 clients, tunnels that listen nowhere, 2,000 hosts, and a user with a share of them who made the most of every text. */
-async function fill(store: TestStore): Promise<{ token: string; readOnly: string; lister: string }> {
+/** Clients, tunnels that listen nowhere, hosts, and a user with a share of them who made the most of every text. */
+async function fill(store: TestStore, counts: typeof many): Promise<{ token: string; readOnly: string; lister: string }> {
   const { id: userId } = await store.db.user.create({ data: { username: 'hostile', passwordHash: '' } });
   // As long as a user may make them: 64 KB each.
   const long = Array.from({ length: 5000 }, (_, n) => `10.1.${n >> 8}.${n & 255}`).join('\n');
   const clients = await seedClients(
     store,
-    10_000,
+    counts.clients,
     (n) => ({ userId: n <= 100 ? userId : null, blackIpList: n === 1 ? long : '', ipWhiteList: n === 1 ? long : '', enabled: n % 10 > 0 }),
   );
   const [first = 0] = clients;
   const tunnel = (n: number) => ({
-    clientId: n <= 300 ? first : clients[n <= 800 ? n % 100 : n % 10_000] ?? first,
+    clientId: n <= 300 ? first : clients[n <= 800 ? n % 100 : n % counts.clients] ?? first,
     mode: 'secret',
     port: 0,
     password: `password ${n}`,
@@ -239,8 +241,10 @@ async function fill(store: TestStore): Promise<{ token: string; readOnly: string
     localPath: n <= longTexts ? 'p'.repeat(4000) : '',
   });
   // A transaction has 15 s.
-  for (let before = 0; before < tunnelCount; before += 5000) await seedTunnels(store, first, 5000, (n) => tunnel(before + n));
-  await seedHosts(store, first, 2000, (n) => ({ clientId: clients[n % 100] ?? first }));
+  for (let before = 0; before < counts.tunnels; before += 5000) {
+    await seedTunnels(store, first, Math.min(5000, counts.tunnels - before), (n) => tunnel(before + n));
+  }
+  await seedHosts(store, first, counts.hosts, (n) => ({ clientId: clients[n % 100] ?? first }));
   const { id: listerId } = await store.db.user.create({ data: { username: 'lister', passwordHash: '' } });
   await seedClients(store, longLists, (n) => ({ vkey: `key ${n}`, userId: listerId, blackIpList: long, ipWhiteList: long }));
   // As long as an administrator may make them: 1 MB each.

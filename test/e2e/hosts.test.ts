@@ -8,11 +8,12 @@ import { expect, test } from '@jest/globals';
 import { WebSocket, WebSocketServer } from 'ws';
 import { call, type ServerProcess, write } from '../support/processes.ts';
 import { covering } from '../support/certificates.ts';
-import { serve } from '../support/served.ts';
+import { serveFromOne } from '../support/served-from-one.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startEcho } from '../support/target.ts';
 
 const directory = temporaryDirectory();
+const serve = serveFromOne();
 
 /** A web server that says what it was asked. */
 async function startOrigin(): Promise<string> {
@@ -88,14 +89,14 @@ test('a change drops no connection of another host, of another path of the same 
   if (address === null || typeof address === 'string') throw new Error('no address');
   const target = `127.0.0.1:${address.port}`;
   const add = (host: string, location: string) => write(server, '/index/addhost/', { client_id: clientId, host, location, target });
-  const id = await add('app.example.test', '/');
-  const places = { path: await add('app.example.test', '/api'), other: await add('other.example.test', '/') };
+  const id = await add('long.example.test', '/');
+  const places = { path: await add('long.example.test', '/api'), other: await add('other.example.test', '/') };
 
-  const [response] = await once(http.get({ host: '127.0.0.1', port: server.hostsPort, headers: { host: 'app.example.test' }, agent: false }), 'response') as [
+  const [response] = await once(http.get({ host: '127.0.0.1', port: server.hostsPort, headers: { host: 'long.example.test' }, agent: false }), 'response') as [
     http.IncomingMessage,
   ];
   const lines = readline.createInterface(response)[Symbol.asyncIterator]();
-  const socket = new WebSocket(`ws://127.0.0.1:${server.hostsPort}/ws`, { headers: { host: 'app.example.test' } });
+  const socket = new WebSocket(`ws://127.0.0.1:${server.hostsPort}/ws`, { headers: { host: 'long.example.test' } });
   await once(socket, 'open');
   const bothLive = async (after: string): Promise<void> => {
     downloads[0]?.write(`${after}\n`);
@@ -112,7 +113,7 @@ test('a change drops no connection of another host, of another path of the same 
     }
   }
   await write(server, '/index/edithost/', { id, target: '127.0.0.1:9' });
-  expect(await ask(server, 'app.example.test')).toMatchObject({ status: 502 });
+  expect(await ask(server, 'long.example.test')).toMatchObject({ status: 502 });
   await bothLive('an edit of the host');
   downloads[0]?.end();
   expect(await lines.next()).toMatchObject({ done: true });

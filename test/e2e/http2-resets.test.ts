@@ -58,17 +58,20 @@ test('visitors that reset streams in the same packet with frames that resume the
   let sessions = 0;
   let resets = 0;
 
+  /** The time is not over, or a busy machine has done too little in it. */
+  const goesOn = (until: number): boolean => Date.now() < until || sessions <= 20 || resets <= 20;
+
   async function visitor(seed: number, until: number): Promise<void> {
     const random = numbers(seed);
     const one = <Value>(values: readonly [Value, ...Value[]]): Value => values[Math.floor(random() * values.length)] ?? values[0];
-    while (Date.now() < until) {
+    while (goesOn(until)) {
       const socket = await silentHttp2(server.secureHostsPort, host);
       const gone = once(socket, 'close');
       socket.resume();
       sessions++;
       let last = -1;
       const open: number[] = [];
-      for (let round = 0; round < 10 && !socket.destroyed && Date.now() < until; round++) {
+      for (let round = 0; round < 10 && !socket.destroyed && goesOn(until); round++) {
         const begun: Buffer[] = [];
         for (let i = 0; i < 4; i++) {
           last += 2;
@@ -104,5 +107,4 @@ test('visitors that reset streams in the same packet with frames that resume the
   });
   expect(await slowest()).toBeLessThan(1000);
   expect(growth[0]).toBeLessThan(192 * 1024 * 1024);
-  expect([sessions, resets].every((count) => count > 20)).toBe(true);
 }, LASTS + 60_000);

@@ -14,7 +14,7 @@ import {
   measureRate,
   startLimited,
 } from '../support/limit-figures.ts';
-import { startServer, write, type Parameters } from '../support/processes.ts';
+import { soonBack, startServer, write, type Parameters } from '../support/processes.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
 
 /** What may pass between a change and the cut, in ms. */
@@ -24,15 +24,15 @@ let limited: Limited;
 let ownerId = 0;
 
 beforeAll(async () => {
-  limited = await startLimited();
+  limited = await startLimited({}, soonBack);
   ownerId = await write(limited.server, '/user/add/', { username: 'owner', password: 'long enough' });
   await edit(limited, { user_id: ownerId });
-}, 30_000);
+}, 120_000);
 
 afterAll(async () => {
-  limited.close();
   await endChildren();
   removeScratchDirectories();
+  limited.close();
 });
 
 function admin(route: string, parameters: Parameters): () => Promise<unknown> {

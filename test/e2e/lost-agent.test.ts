@@ -1,20 +1,22 @@
 import { expect, test } from '@jest/globals';
 import { eventuallyAsync } from '../support/eventually.ts';
-import { getClient, startServer, type ServerProcess } from '../support/processes.ts';
+import { getClient, type Parameters, type ServerProcess, startServer } from '../support/processes.ts';
 import { scratchDirectory } from '../support/scratch.ts';
-import { serve, type ServeOptions } from '../support/served.ts';
+import { serveFromOne } from '../support/served-from-one.ts';
 import { closed, roundTrip, startEcho, visit, visitUntilClosed } from '../support/target.ts';
 
 /** The server disconnects a silent agent after this time, in ms. */
 const LOST_MS = 15_000;
 
+const serve = serveFromOne({ dataDir: scratchDirectory() }); // the server stores its certificate there
+
 const connected = async (server: ServerProcess, id: number) => (await getClient(server, id)).IsConnect;
 
-test.each<[string, ServeOptions]>([
+test.each<[string, Parameters]>([
   ['in the clear', {}],
-  ['over TLS', { client: { crypt: 1 } }],
-])('a killed agent and its visitors are disconnected, %s', async (_, options) => {
-  const { server, agent, clientId, tunnel } = await serve((await startEcho()).address, options);
+  ['over TLS', { crypt: 1 }],
+])('a killed agent and its visitors are disconnected, %s', async (_, client) => {
+  const { server, agent, clientId, tunnel } = await serve((await startEcho()).address, { client });
   const visitor = await visit(tunnel.port);
   expect(await roundTrip(visitor, 'hello')).toBe('hello');
   expect(await connected(server, clientId)).toBe(true);
@@ -44,7 +46,7 @@ test('a frozen agent is disconnected within 15 s, its visitors are closed, and i
 }, 40_000);
 
 test('an agent over TLS reconnects to a server that was killed and restarted: the fingerprint stays the same', async () => {
-  const { server, agent, tunnel } = await serve((await startEcho()).address, { way: 'pinned', dataDir: scratchDirectory() }); // the server stores its certificate there
+  const { server, agent, tunnel } = await serve((await startEcho()).address, { way: 'pinned' });
   expect(await roundTrip(await visit(tunnel.port), 'hello')).toBe('hello');
   const { dataDir, httpPort, bridgePort, tlsPort, fingerprint } = server;
   await server.child.end();

@@ -6,26 +6,16 @@ import { Child, endChildren } from '../support/child.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
-import { authKey, metrics, newDataDir, programOf, quickStart, type ServerProcess, startServer } from '../support/processes.ts';
+import { metrics, programOf, quickStart, type ServerProcess, startServer } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
 import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
 import { serve } from '../support/served.ts';
+import { aditNodes } from '../support/several-servers.ts';
 import { roundTrip, startEcho, visit } from '../support/target.ts';
 import { version } from '../../src/version.ts';
 
 afterEach(endChildren);
 afterAll(removeScratchDirectories);
-
-/** What `adit nodes` prints, and how it ends. */
-async function aditNodes({ httpPort }: Pick<ServerProcess, 'httpPort'>, words: readonly string[] = [], key = authKey) {
-  const child = new Child(process.execPath, [...quickStart, programOf(), 'nodes', ...words], {
-    ADIT_DATA_DIR: newDataDir(),
-    ADIT_HTTP_PORT: String(httpPort),
-    ADIT_AUTH_KEY: key,
-  });
-  const { code } = await child.exited;
-  return { code, output: child.output };
-}
 
 const rows = async (server: ServerProcess) => (await aditNodes(server, ['--json'])).output.trim().split('\n').map((line): unknown => JSON.parse(line));
 
@@ -72,9 +62,16 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
     const { server, tunnel, agent } = await serve((await startEcho()).address, { environment });
     const visitor = await visit(tunnel.port);
     await roundTrip(visitor, 'hello');
-    const one = { name: 'one', address: `192.0.2.1:${server.bridgePort}`, version, startedAt: expect.any(String), lagSeconds: expect.any(Number) };
-    const [seen] = await eventuallyAsync(() => rows(server), ([row]) => typeof row === 'object' && row !== null && 'agents' in row && row.agents === 1);
-    expect(seen).toEqual({ ...one, alive: true, agents: 1, connections: 1, load: expect.any(Number) });
+    const one = {
+      name: 'one',
+      address: `192.0.2.1:${server.bridgePort}`,
+      version,
+      startedAt: expect.any(String),
+      lagSeconds: expect.any(Number),
+      differentSettings: [],
+    };
+    const [seen] = await eventuallyAsync(() => rows(server), ([row]) => JSON.stringify(row).includes('"agents":1,"connections":1'));
+    expect(seen).toEqual({ ...one, alive: true, draining: false, agents: 1, connections: 1, load: expect.any(Number) });
     expect(await metrics(server)).toMatch(/^adit_info\{version="[^"]+",node="one"\} 1$/m);
     visitor.destroy();
     await agent.end();
@@ -90,15 +87,19 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
         version,
         startedAt: expect.any(String),
         alive: true,
+        draining: false,
         agents: 0,
         connections: 0,
         load: expect.any(Number),
         lagSeconds: expect.any(Number),
+        differentSettings: [],
       },
     ]);
     expect((await aditNodes(next)).output).toMatch(
-      /^NAME +ADDRESS +VERSION +STARTED +ALIVE +AGENTS +CONNECTIONS +LOAD +LAG\none +192\.0\.2\.1:.* no .*\ntwo +- .* yes +0 +0 +\d+ % +[\d.]+ s\n$/,
+      /^NAME +ADDRESS +VERSION +STARTED +ALIVE +DRAINING +AGENTS +CONNECTIONS +LOAD +LAG\none +192\.0\.2\.1:.* no .*\ntwo +- .* yes +no +0 +0 +\d+ % +[\d.]+ s\n$/,
     );
+    expect(await aditNodes(next, ['drain', 'one'])).toEqual({ code: 1, output: expect.stringContaining('the server one is not running') });
+    expect(await aditNodes(next, ['drain', 'two'])).toEqual({ code: 1, output: expect.stringContaining('no other server could take over') });
   }, 60_000);
 });
 

@@ -1,17 +1,25 @@
 import process from 'node:process';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { endChildren } from '../support/child.ts';
 import { endurance, sized } from '../support/endurance.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
 import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
-import { openTunnel, startAgent, startServer, write } from '../support/processes.ts';
+import { metrics, openTunnel, type ServerProcess, startAgent, startServer, write } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
-import { everywhere, graphql, settingsOf, startServers, type TogetherServer } from '../support/several-servers.ts';
+import { aditNodes, everywhere, graphql, settingsOf, startServers, type TogetherServer } from '../support/several-servers.ts';
 import { roundTrip, startEcho, visit } from '../support/target.ts';
 import { Visitors } from '../support/visitors.ts';
 
-afterEach(endChildren);
+/** What a test has started, and stops when it fails, too. */
+const running = new Set<{ stop(): unknown }>();
+
+afterEach(async () => {
+  await endChildren();
+  for (const each of running) await each.stop();
+  running.clear();
+});
 afterAll(removeScratchDirectories);
 
 const AGENTS = sized(3, 50);
@@ -53,6 +61,28 @@ class Balancer {
   }
 }
 
+/** What `/readyz` of a server says. */
+async function readiness({ httpPort }: ServerProcess): Promise<unknown> {
+  return (await fetch(`http://127.0.0.1:${httpPort}/readyz`, { headers: { connection: 'close' } })).json();
+}
+
+/** Drains a server by the command, at another one. */
+async function drain(server: TogetherServer, other: TogetherServer, port: number): Promise<void> {
+  expect(await aditNodes(other, ['drain', server.name])).toEqual({ code: 0, output: expect.stringMatching(new RegExp(`^${server.name} drains: `)) });
+  await eventuallyAsync(
+    () => readiness(server),
+    (said) => JSON.stringify(said) === '{"status":"not ready","failed":["server"],"codes":{"server":"NODE_DRAINING"}}',
+  );
+  const nodes = await eventuallyAsync(
+    () => graphql(other, '{ nodes { name draining agents } clients { rows { runtime { connected home } } } }'),
+    (data) => JSON.stringify(data).includes(`"name":"${server.name}","draining":true,"agents":0}`) && !JSON.stringify(data).includes(`"home":"${server.name}"`),
+  );
+  expect(JSON.stringify(nodes)).not.toContain('"connected":false');
+  expect(await metrics(server)).toMatch(/^adit_draining 1$/m);
+  // It goes on forwarding.
+  expect(await roundTrip(await visit(port, server.tunnelHost), 'through the one that drains')).toBe('through the one that drains');
+}
+
 describeWith('initdb', 'servers that are restarted one after another', () => {
   let postgresql: PostgresqlServer;
   beforeAll(async () => {
@@ -65,6 +95,7 @@ describeWith('initdb', 'servers that are restarted one after another', () => {
     const environment = { ADIT_LEAVE_SECONDS: String(LEAVE_S), ADIT_DRAIN_SECONDS: '5' };
     const servers = await startServers(url, sized(2, 3), environment);
     const balancer = new Balancer(servers);
+    running.add(balancer);
     await eventually(() => balancer.ready, (count) => count === servers.length);
     const echo = await startEcho();
     const tunnels = [];
@@ -74,20 +105,45 @@ describeWith('initdb', 'servers that are restarted one after another', () => {
       tunnels.push(await openTunnel(balancer.next(), clientId, echo.address));
       await startAgent(balancer.next(), vkey);
     }
-    const running = '{ clients { rows { runtime { connected } } } tunnels { rows { runtime { running } } } }';
-    await everywhere(servers, running, (data) => !JSON.stringify(data).includes('false'));
+    const runs = '{ clients { rows { runtime { connected } } } tunnels { rows { runtime { running } } } }';
+    await everywhere(servers, runs, (data) => !JSON.stringify(data).includes('false'));
     const crowds = tunnels.map(({ port }) => Visitors.start(port, () => balancer.next().tunnelHost, sized(50, 200)));
+    for (const crowd of crowds) running.add(crowd);
     const calls = { made: 0, failed: new Array<string>() };
     const enough = new AbortController();
+    running.add({ stop: () => enough.abort() });
     const caller = (async () => {
       while (!enough.signal.aborted) {
         calls.made++;
+        await delay(20); // without a pause, the calls would use all processors
         await graphql(balancer.next(), '{ clients { total } }').catch(async (error: unknown) => {
           // A call that is retried once must succeed.
           await graphql(balancer.next(), '{ clients { total } }').catch((again: unknown) => calls.failed.push(`${String(error)}, then ${String(again)}`));
         });
       }
     })();
+    const [first, second] = servers;
+    if (!first || !second) throw new Error('there are two servers');
+    await drain(first, second, tunnels[0]?.port ?? 0);
+    expect(await aditNodes(first, ['undrain', first.name])).toEqual({ code: 0, output: `${first.name} no longer drains: it accepts agents again.\n` });
+    await eventuallyAsync(() => readiness(first), (said) => JSON.stringify(said) === '{"status":"ready"}');
+    await drain(first, second, tunnels[0]?.port ?? 0);
+    if (servers.length === 2) {
+      expect(await aditNodes(first, ['drain', second.name])).toEqual({ code: 1, output: expect.stringContaining('no other server could take over') });
+    }
+    expect(JSON.stringify(await graphql(second, '{ auditEntries(filter: { resource: NODE }) { rows { resourceId callerKind before after } } }'))).toBe(
+      JSON.stringify({
+        auditEntries: {
+          rows: [true, false, true].map((draining) => ({
+            resourceId: first.name,
+            callerKind: 'ADMINISTRATOR',
+            before: { name: first.name, draining: !draining },
+            after: { name: first.name, draining },
+          })),
+        },
+      }),
+    );
+    // It is restarted as it is, and drains no longer.
     for (const [index, server] of servers.entries()) {
       const before = crowds.map(({ done }) => done.length);
       const staying = servers.find((other) => other !== server);
@@ -99,7 +155,7 @@ describeWith('initdb', 'servers that are restarted one after another', () => {
       const { dataDir, httpPort, bridgePort, tlsPort, name, tunnelHost } = server;
       const again = await startServer({ dataDir, httpPort, bridgePort, tlsPort, environment: { ...settingsOf(url, index + 1), ...environment } });
       servers[index] = Object.assign(server, again, { name, tunnelHost });
-      await eventuallyAsync(() => graphql(again, running), (data) => !JSON.stringify(data).includes('false'));
+      await eventuallyAsync(() => graphql(again, runs), (data) => !JSON.stringify(data).includes('false'));
       await eventually(() => balancer.ready, (count) => count === servers.length);
       await eventually(() => crowds.map(({ done }, at) => done.length - (before[at] ?? 0)), (more) => more.every((count) => count > 5));
     }

@@ -1,14 +1,17 @@
 import { once } from 'node:events';
+import { copyFile } from 'node:fs/promises';
 import http from 'node:http';
+import process from 'node:process';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { z } from 'zod';
-import { endChildren } from '../support/child.ts';
+import { installationKeyFile } from '../../src/settings/installation-key.ts';
+import { Child, endChildren } from '../support/child.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
-import { call, getTunnel, openTunnel, startAgent, startServer, startVisitorProcess, write } from '../support/processes.ts';
+import { call, getTunnel, openTunnel, programOf, quickStart, startAgent, startServer, startVisitorProcess, write } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
-import { removeScratchDirectories } from '../support/scratch.ts';
+import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
 import { everywhere, graphql, invitationOf, joinServers, settingsOf, startServers, type TogetherServer } from '../support/several-servers.ts';
 import { readAll, roundTrip, startEcho, visit, visitUntilClosed } from '../support/target.ts';
 import { udpEcho, udpPeer } from '../support/udp.ts';
@@ -33,7 +36,8 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
   afterAll(() => postgresql.stop());
 
   test('are one: a change at one is in effect at all, and a visitor at any reaches the agent, whichever it is connected to', async () => {
-    const servers = await startServers(await postgresql.createDatabase(), 3);
+    const url = await postgresql.createDatabase();
+    const servers = await startServers(url, 3);
     const [one, two, three] = servers;
     if (!one || !two || !three) throw new Error('there are three servers');
     const clientId = await write(one, '/client/add/', { vkey: 'the key of the agent' });
@@ -70,13 +74,33 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
     expect(await graphql(two, '{ nodes { name alive agents } }')).toEqual({
       nodes: servers.map(({ name }) => ({ name, alive: true, agents: expect.any(Number) })),
     });
+
+    // The key of the installation is changed under a connection that leads through two servers.
+    const invitation = await invitationOf(one);
+    const away = scratchDirectory();
+    await copyFile(installationKeyFile(one.dataDir), installationKeyFile(away));
+    const held = await visit(tunnel.port, three.tunnelHost);
+    await roundTrip(held, 'before');
+    const change = new Child(process.execPath, [...quickStart, programOf(), 'nodes', 'rotate-key'], { ADIT_DATABASE_URL: url, ADIT_DATA_DIR: one.dataDir });
+    await change.exited;
+    expect(change.output).toMatch(/The key of the installation was changed\. Invitations that were printed before no longer work\.\n$/);
+    await Promise.all(servers.map(({ child }) => child.says(/the key of the installation was changed/)));
+    expect(await roundTrip(held, 'afterwards')).toBe('afterwards');
+    for (const { dataDir } of servers) expect(await invitationOf({ dataDir })).toBe(await invitationOf(two));
+    for (const dataDir of [away, scratchDirectory()]) {
+      await expect(startServer({ environment: { ...settingsOf(url, 4), ADIT_INVITATION: invitation }, dataDir })).rejects.toThrow(
+        /or no longer: .*: set ADIT_INVITATION/,
+      );
+    }
+    for (const { child } of servers) expect(child.output).not.toMatch(/session with another node was lost/);
   }, 120_000);
 
   test('serve hosts, and count limits together', async () => {
     const target = http.createServer((request, response) => response.end(`hello ${String(request.headers['x-forwarded-for'])}`)).listen(0, '127.0.0.1');
     await once(target, 'listening');
     const bound = target.address();
-    const servers = await startServers(await postgresql.createDatabase(), 2);
+    const url = await postgresql.createDatabase();
+    const servers = await startServers(url, 2);
     const [one, two] = servers;
     if (!one || !two || bound === null || typeof bound === 'string') throw new Error('there are two servers');
     const clientId = await write(one, '/client/add/', { vkey: 'the key of the agent', max_conn: 2 });
@@ -100,6 +124,14 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
     for (const { tunnelHost } of servers) await visitUntilClosed(tunnel.port, tunnelHost);
     expect(await stateOf(two, clientId)).toMatchObject({ connections: 2 });
     target.close();
+
+    // One more with another setting is not ready, and says why.
+    const other = await joinServers(url, 3, one, { ADIT_TRUSTED_PROXIES: '192.0.2.0/24' });
+    const readiness = await fetch(`http://127.0.0.1:${other.httpPort}/readyz`);
+    const reason = expect.stringMatching(/^trusted_proxies: not as on the server node[12], which was started earlier$/);
+    expect([readiness.status, await readiness.json()]).toEqual([503, { status: 'not ready', failed: ['settings'], reasons: { settings: reason } }]);
+    await eventuallyAsync(() => graphql(one, '{ nodes { name differentSettings } }'), (data) => JSON.stringify(data).includes('trusted_proxies'));
+    expect((await fetch(`http://127.0.0.1:${one.httpPort}/readyz`)).status).toBe(200);
   }, 120_000);
 
   test('lose nothing but the agents of one that is killed: these come to the others, and their counters go on', async () => {
@@ -110,13 +142,24 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
     const clientId = await write(one, '/client/add/', { vkey: 'the key of the agent' });
     await startAgent(one, 'the key of the agent');
     const tunnel = await openTunnel(one, clientId, (await startEcho()).address);
-    await eventuallyAsync(() => stateOf(two, clientId), ({ connected }) => connected);
+    const running = `{ tunnel(id: ${tunnel.id}) { runtime { running } } client(id: ${clientId}) { runtime { connected } } }`;
+    await everywhere([two], running, (data) => !JSON.stringify(data).includes('false'));
     await roundTrip(await visit(tunnel.port, two.tunnelHost), 'x'.repeat(1000));
-    await graphql(one, '{ clients(sort: { field: INLET_BYTES }) { total } }'); // which stores them
+    const day = `{ traffic(resource: CLIENT, id: ${clientId}, step: DAY, from: "${new Date(Date.now() - 86_400_000).toISOString()}") { exportBytes } }`;
+    await eventuallyAsync(
+      async () => {
+        await graphql(one, '{ clients(sort: { field: INLET_BYTES }) { total } }'); // which stores them
+        return graphql(two, day);
+      },
+      (data) => JSON.stringify(data).includes('"exportBytes":1000'),
+    );
     one.child.kill('SIGKILL');
     await one.child.exited;
-    await eventuallyAsync(() => stateOf(two, clientId), ({ connected }) => !connected);
-    await startAgent(two, 'the key of the agent');
+    await everywhere(
+      [two],
+      `{ client(id: ${clientId}) { runtime { home connected } } }`,
+      (data) => JSON.stringify(data).includes(`"home":"${two.name}","connected":true`),
+    );
     expect(await roundTrip(await visit(tunnel.port, two.tunnelHost), 'y'.repeat(500))).toBe('y'.repeat(500));
     await eventuallyAsync(() => stateOf(two, clientId), ({ inletBytes }) => inletBytes === 1500);
     // Changes go on, and one that comes back sees them all.
@@ -124,8 +167,8 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
     const again = await joinServers(url, 1, two);
     await again.child.says(/connected to another node/);
     await eventuallyAsync(() => stateOf(again, clientId), ({ connected, inletBytes }) => connected && inletBytes === 1500);
+    await eventuallyAsync(() => getTunnel(again, later.id), ({ RunStatus }) => RunStatus);
     expect(await roundTrip(await visit(later.port, again.tunnelHost), 'hello')).toBe('hello');
-    expect((await getTunnel(again, later.id)).RunStatus).toBe(true);
   }, 120_000);
 
   test('an agent that goes from one server to another takes its counters along; a reset at any server counts', async () => {
@@ -137,7 +180,11 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
     const sent = [];
     for (const [turn, server] of [one, two, one, two].entries()) {
       const agent = await startAgent(server, 'the key of the agent');
-      await everywhere(servers, `{ client(id: ${clientId}) { runtime { connected } } }`, (data) => JSON.stringify(data).includes('true'));
+      await everywhere(
+        servers,
+        `{ tunnel(id: ${tunnel.id}) { runtime { running } } client(id: ${clientId}) { runtime { connected } } }`,
+        (data) => !JSON.stringify(data).includes('false'),
+      );
       const size = 1000 * (turn + 1);
       await roundTrip(await visit(tunnel.port, two.tunnelHost), 'x'.repeat(size));
       sent.push(size);

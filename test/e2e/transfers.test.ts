@@ -5,7 +5,8 @@ import { sized } from '../support/endurance.ts';
 import { programPath } from '../support/find-program.ts';
 import { startVisitorProcess, write } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
-import { serve, type ServeOptions } from '../support/served.ts';
+import type { ServeOptions } from '../support/served.ts';
+import { serveFromOne } from '../support/served-from-one.ts';
 import { sshPrograms, startSshd } from '../support/sshd.ts';
 import { standardTransfers, transfer, transferTarget } from '../support/transfers.ts';
 
@@ -13,6 +14,7 @@ const MB = 1024 * 1024;
 const AT_ONCE = 4;
 
 const largest = sized(2, 64);
+const serve = serveFromOne();
 
 test.each<[number, string, ServeOptions]>([
   [largest, 'in the clear', {}],
@@ -47,7 +49,7 @@ describeWith(sshPrograms, 'ssh through a tunnel', () => {
   test.each(['secret', 'p2p'] as const)('runs through a %s tunnel and its visitor', async (type) => {
     const sshd = await startSshd();
     const { server, clientId } = await serve(`127.0.0.1:${sshd.port}`);
-    const password = 'the password of the visitor';
+    const password = `the password of the ${type} visitor`;
     await write(server, '/index/add/', { type, client_id: clientId, target: `127.0.0.1:${sshd.port}`, password });
     const { child, port } = await startVisitorProcess(server, type, password);
     // Directly where this machine's addresses allow it.

@@ -1,33 +1,67 @@
 import { expect, test } from '@jest/globals';
 import pino from 'pino';
-import { AgentSession } from '../../src/engine/bridge/agent-session.ts';
+import { AgentSession, type AgentSessionStart } from '../../src/engine/bridge/agent-session.ts';
 import { agentInfoSchema } from '../../src/wire/agent-messages.ts';
 import { Batch } from '../../src/wire/batch.ts';
-import { Frame } from '../../src/wire/frames.ts';
+import { Frame, type FrameType } from '../../src/wire/frames.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
+import { eventually } from '../support/eventually.ts';
 
-test.each([[true, true], [false, false]])('an agent that respects credit (%s) is cut off when it sends more: %s', (credit, cut) => {
-  const socket = new EmptySocket();
-  const session = new AgentSession({
+function startSession(socket: EmptySocket, given: Partial<AgentSessionStart>): AgentSession {
+  return new AgentSession({
     id: '1',
     key: Buffer.alloc(32),
     socket,
     log: pino({ level: 'silent' }),
     mux: { heartbeatMs: 60_000 },
     clientId: 1,
-    info: agentInfoSchema.parse({ credit }),
+    info: agentInfoSchema.parse({}),
     onTraffic: () => undefined,
     onHealth: () => undefined,
     overview: () => [],
     records: undefined,
+    onDoubt: undefined,
     onLeaving: () => undefined,
     onGone: () => undefined,
+    ...given,
   });
+}
+
+function receive(socket: EmptySocket, type: FrameType, stream: number, payload: Buffer): void {
+  const batch = new Batch();
+  batch.frame(type, stream, payload);
+  batch.drainTo((bytes) => socket.sink?.onData(Buffer.from(bytes)));
+}
+
+test.each([[true, true], [false, false]])('an agent that respects credit (%s) is cut off when it sends more: %s', (credit, cut) => {
+  const socket = new EmptySocket();
+  const session = startSession(socket, { info: agentInfoSchema.parse({ credit }) });
   const stream = session.open(Buffer.from('x'), false, 100);
   stream?.join(new EmptySocket());
-  const batch = new Batch();
-  batch.frame(Frame.DATA, stream?.id ?? 0, Buffer.alloc(101));
-  batch.drainTo((bytes) => socket.sink?.onData(Buffer.from(bytes)));
+  receive(socket, Frame.DATA, stream?.id ?? 0, Buffer.alloc(101));
   expect(stream?.over).toBe(cut);
+  socket.destroy();
+});
+
+test('an agent that has declared a tunnel reports on no host with the same id', async () => {
+  const socket = new EmptySocket();
+  const outcome = { id: 5, port: 0, error: '' };
+  const declared: string[] = [];
+  const reported: string[] = [];
+  const declare = async ({ name }: { readonly name: string }) => {
+    declared.push(name);
+    return outcome;
+  };
+  startSession(socket, {
+    records: { declare, withdraw: async () => outcome, close: () => undefined },
+    onHealth: ({ of, id }) => reported.push(`${of} ${id}`),
+  });
+  const say = (message: object): void => receive(socket, Frame.CONTROL, 0, Buffer.from(JSON.stringify(message)));
+  const tunnel = { mode: 'tcp', port: 0, serverIp: '', targets: ['1'], password: '', localPath: '', stripPrefix: '', proxyProtocol: '', remark: '' };
+  say({ type: 'tunnel', name: 'web', tunnel });
+  await eventually(() => declared.length, (count) => count > 0);
+  for (const kind of ['host', 'tunnel']) say({ type: 'health', of: kind, id: 5, targets: [] });
+  await eventually(() => reported.length, (count) => count > 0);
+  expect(reported).toEqual(['tunnel 5']);
   socket.destroy();
 });

@@ -44,7 +44,7 @@ async function connect({ bridge }: TestEngine, vkey = CLIENT.vkey, brought: Read
   const link = await Link.open({
     server: bridge,
     vkey,
-    info: { version: '1', localAddress: '', configFile: true, credit: true },
+    info: { version: '1', localAddress: '', configFile: true, credit: true, answersPings: false },
     sockets: netBackend,
     log: log.logger,
     files,

@@ -214,6 +214,16 @@ test('if too many visitors are allowed by password, the oldest are forgotten', (
   expect([allowed.has('10.0.0.4', 2000), allowed.has('10.0.0.5', 2000), allowed.has('10.0.3.236', 2000)]).toEqual([false, true, true]);
 });
 
+test('a visitor that enters the password again is allowed from then on, and is no longer the oldest', () => {
+  const allowed = new AllowedAddresses();
+  const [first, hour] = ['192.0.2.1', 3_600_000];
+  allowed.add(first, 0);
+  allowed.add('192.0.2.2', 1);
+  allowed.add(first, hour);
+  for (let n = 0; n < 999; n++) allowed.add(`10.0.${n >> 8}.${n & 255}`, hour);
+  expect([allowed.has(first, 3 * hour - 1), allowed.has('192.0.2.2', hour)]).toEqual([true, false]);
+});
+
 test('a visitor is not allowed for longer if the clock is set back', () => {
   const allowed = new AllowedAddresses();
   const day = 86_400_000;

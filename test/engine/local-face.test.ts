@@ -36,7 +36,7 @@ test('the schema works over a real engine of which only plain data comes, and la
   await events.return?.();
   const visitor = await visit(port);
   await roundTrip(visitor, 'hello');
-  const ticks = api.services.live.everySecond({ kind: 'admin' }, 1, async () => (await api.services.engine.clientStates([1]))[0]);
+  const ticks = api.services.live.everySecond({ kind: 'admin' }, async () => (await api.services.engine.clientStates([1]))[0]);
   expect((await ticks.next()).value).toMatchObject({ connected: true, connections: 1, inletBytes: 5 });
   await ticks.return?.();
 

@@ -4,6 +4,9 @@ import { PortBook, PortUnavailableError } from '../../src/engine/ports/port-book
 /** A TCP port on an address. */
 const at = (port: number, serverIp = '') => ({ transport: 'tcp', port, serverIp }) as const;
 
+/** What a tunnel claims there. */
+const claim = (id: number, port: number, { serverIp = '', enabled = true, mode = 'tcp' } = {}) => ({ id, mode, enabled, port, serverIp });
+
 const book = (text: ReadonlyArray<readonly [number, number]> = []) => new PortBook(text.map(([from, to]) => ({ from, to })));
 
 test('a port outside the allowed ranges is refused by name', () => {
@@ -22,7 +25,7 @@ test('a server address must be an IP address', () => {
 
 test('a port claimed by an enabled tunnel is refused on overlapping addresses only', () => {
   const ports = book();
-  ports.claim({ tunnelId: 7, ...at(9001, '127.0.0.1') });
+  ports.claim(claim(7, 9001, { serverIp: '127.0.0.1' }));
   expect(() => ports.check(at(9001, '127.0.0.1'))).toThrow(/held by another tunnel/);
   expect(() => ports.check(at(9001))).toThrow(/held by another tunnel/);
   expect(() => ports.check(at(9001, '0.0.0.0'))).toThrow(/held by another tunnel/);
@@ -34,14 +37,14 @@ test('a port claimed by an enabled tunnel is refused on overlapping addresses on
 
 test('the same port can be used for TCP and for UDP', () => {
   const ports = book();
-  ports.claim({ tunnelId: 7, ...at(9001) });
+  ports.claim(claim(7, 9001));
   expect(() => ports.check({ ...at(9001), transport: 'udp' })).not.toThrow();
   expect(() => ports.check(at(9001))).toThrow(/held by another tunnel/);
 });
 
 test('candidates are every unclaimed allowed port, once each, from a random one on', () => {
   const ports = book([[9001, 9003], [9010, 9011]]);
-  ports.claim({ tunnelId: 1, ...at(9010) });
+  ports.claim(claim(1, 9010));
   expect([...ports.candidates('tcp', '', () => 0)]).toEqual([9001, 9002, 9003, 9011]);
   expect([...ports.candidates('tcp', '', () => 0.5)]).toEqual([9003, 9011, 9001, 9002]);
 });
@@ -55,9 +58,9 @@ test('without a restriction candidates lie between 1024 and 65534', () => {
 
 test('ports of stopped tunnels are candidates if there are no others, and are assigned on request', () => {
   const ports = book([[9001, 9004]]);
-  ports.claim({ tunnelId: 1, ...at(9001) }, true);
-  ports.claim({ tunnelId: 2, ...at(9002, '127.0.0.1') }, true);
-  ports.claim({ tunnelId: 3, ...at(9003) });
+  ports.claim(claim(1, 9001, { enabled: false }));
+  ports.claim(claim(2, 9002, { serverIp: '127.0.0.1', enabled: false }));
+  ports.claim(claim(3, 9003));
   expect([...ports.candidates('tcp', '', () => 0)]).toEqual([9004, 9001, 9002]);
   expect([...ports.candidates('udp', '', () => 0)]).toEqual([9001, 9002, 9003, 9004]);
   expect([...ports.candidates('tcp', '127.0.0.2', () => 0)]).toEqual([9002, 9004, 9001]);

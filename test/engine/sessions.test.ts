@@ -6,6 +6,7 @@ import { netBackend } from '../../src/wire/net-socket.ts';
 import type { ByteSocket } from '../../src/wire/socket.ts';
 import { eventually } from '../support/eventually.ts';
 import { Relay } from '../support/relay.ts';
+import { stopClock } from '../support/stopped-clock.ts';
 import { closed, roundTrip, startEcho, visit, visitUntilClosed } from '../support/target.ts';
 import { CLIENT, fresh, launchAgent, openTunnel, startAgent, startEngine, type TestEngine, tunnelOf } from '../support/tunnel.ts';
 
@@ -28,7 +29,13 @@ test('a second agent with the same vkey replaces the first, and the log names bo
   const entry = await server.log.line(/second agent with the same vkey replaces the first/);
   expect(entry).toMatchObject({ clientId: 1, was: expect.stringMatching(/^127\.0\.0\.1:\d+$/), now: expect.stringMatching(/^127\.0\.0\.1:\d+$/) });
   expect(entry['was']).not.toBe(entry['now']);
-  expect(server.engine.clientState(CLIENT.id)).toMatchObject({ connected: true, connectedSince: expect.any(Number), secure: false, end: null });
+  expect(server.engine.clientState(CLIENT.id)).toMatchObject({
+    connected: true,
+    connectedSince: expect.any(Number),
+    lastHeardAt: expect.any(Number),
+    secure: false,
+    end: null,
+  });
   expect(server.engine.records.clients.get(CLIENT.id)?.history.sessions).toMatchObject([
     { until: null, end: null, endText: '' },
     { until: expect.any(Number), address: '127.0.0.1', version: '0.0.1', end: 'replaced', endText: expect.stringMatching(/same vkey from 127/) },
@@ -46,7 +53,7 @@ test('the last ten sessions of an agent are remembered, each with its end', asyn
   expect(sessions).toHaveLength(10);
   expect(new Set(sessions.map(({ end }) => end))).toEqual(new Set(['agentStopped']));
   expect(sessions[0]?.since).toBeGreaterThanOrEqual(sessions[9]?.since ?? Number.POSITIVE_INFINITY);
-  expect(server.engine.clientState(CLIENT.id)).toMatchObject({ end: 'agentStopped', connectedSince: null, version: '0.0.1' });
+  expect(server.engine.clientState(CLIENT.id)).toMatchObject({ end: 'agentStopped', connectedSince: null, lastHeardAt: null, version: '0.0.1' });
 });
 
 test('the visitors of a replaced agent are closed, new ones go to the second', async () => {
@@ -298,6 +305,7 @@ test.each([
 });
 
 test('an agent that falls silent is disconnected, and its visitors are closed', async () => {
+  const pass = stopClock();
   const server = await startEngine({ bridgeTiming: { heartbeatMs: 40 } });
   const relay = await Relay.start(server.bridge.port);
   // It is not back before the server has noticed: both do after the same time.
@@ -306,17 +314,20 @@ test('an agent that falls silent is disconnected, and its visitors are closed', 
   const visitor = await visit(port);
   await roundTrip(visitor, 'x');
   relay.freeze();
+  pass(1000);
   await closed(visitor);
   expect((await server.log.line(/agent disconnected/))['reason']).toMatch(/no sign of life/);
   expect(server.engine.records.clients.get(CLIENT.id)?.history.sessions).toMatchObject([{ end: 'lost', endText: expect.stringMatching(/no sign of life/) }]);
 });
 
 test('the agent notices a frozen server too and connects again', async () => {
+  const pass = stopClock();
   const server = await startEngine({ bridgeTiming: { heartbeatMs: 40 } });
   const relay = await Relay.start(server.bridge.port);
   const { log } = await startAgent({ bridge: relay.address }, { random: () => 0 });
   const back = log.next(/^connected to/);
   relay.freeze();
+  pass(1000);
   expect((await log.line(/^connection to .* lost/)).msg).toMatch(/no sign of life/);
   expect((await back).msg).toMatch(/as client 1$/);
 });

@@ -8,6 +8,7 @@ import type { WantedTunnel } from '../../src/engine/face.ts';
 import { dnsAnswer } from '../support/dns.ts';
 import { eventually } from '../support/eventually.ts';
 import { programPath } from '../support/find-program.ts';
+import { freePortRange } from '../support/free-port.ts';
 import { describeWith, describeWithIpv6 } from '../support/programs.ts';
 import { closed, visit } from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
@@ -96,9 +97,7 @@ test('only the visitor may use it: other addresses and ports, fragments and malf
 });
 
 test('the association uses an allowed port, and the visitor is refused if none is free', async () => {
-  const probe = await udpPeer();
-  const { port: allowed } = probe;
-  await probe.close();
+  const allowed = await freePortRange(1);
   const { server, port, id } = await startProxy({ allowPorts: [{ from: allowed, to: allowed }] });
   expect(port).toBe(allowed);
   const association = await associate(port);

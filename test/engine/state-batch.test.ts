@@ -12,7 +12,7 @@ test('counters and last-seen facts of what changed are handed over, and nothing 
   expect((await server.engine.takeDirty()).tunnels).toHaveLength(2); // their listeners were opened
   await roundTrip(await visit(port), 'hello');
   const batch = await server.engine.takeDirty();
-  expect(batch.tunnels).toEqual([{ id, running: true, inletBytes: 5, exportBytes: 5 }]);
+  expect(batch.tunnels).toEqual([{ id, running: true, inletBytes: 5, exportBytes: 5, connections: 1, rate: expect.any(Number) }]);
   expect(batch.clients).toEqual([expect.objectContaining({
     id: CLIENT.id,
     connected: true,

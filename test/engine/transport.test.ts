@@ -9,6 +9,7 @@ import { covering, other } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 import { Relay } from '../support/relay.ts';
 import { settled } from '../support/settled.ts';
+import { stopClock } from '../support/stopped-clock.ts';
 import { closed, readAll, roundTrip, startEcho, visit } from '../support/target.ts';
 import { standardTransfers, transfer, transferTarget } from '../support/transfers.ts';
 import { CLIENT, fresh, launchAgent, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
@@ -181,6 +182,7 @@ describe('TLS', () => {
   });
 
   test('both sides notice that the other has fallen silent', async () => {
+    const pass = stopClock();
     const server = await startEngine({ bridgeTiming: { heartbeatMs: 40 } });
     const relay = await Relay.start(server.bridge.tls.port);
     const { log } = await startAgent({ bridge: relay.address }, { tls: { fingerprint }, random: () => 0.9 });
@@ -188,6 +190,7 @@ describe('TLS', () => {
     await roundTrip(visitor, 'x');
     const back = log.next(/^connected to/);
     relay.freeze();
+    pass(1000);
     await closed(visitor);
     expect((await server.log.line(/agent disconnected/))['reason']).toMatch(/no sign of life/);
     expect((await log.line(/^connection to .* lost/)).msg).toMatch(/no sign of life/);

@@ -3,6 +3,7 @@ import process from 'node:process';
 import tls from 'node:tls';
 import fc from 'fast-check';
 import { expect, test } from '@jest/globals';
+import { measureWork } from '../../src/wire/control-budget.ts';
 import { udpPeer } from '../support/udp.ts';
 import { covering } from '../support/certificates.ts';
 import { sized } from '../support/endurance.ts';
@@ -73,9 +74,9 @@ test(`${STREAMS} hostile byte streams to each port disturb nobody, leave nothing
   const stopped = new AbortController();
   const pinging = (async () => {
     while (!stopped.signal.aborted) {
-      const start = performance.now();
+      const work = measureWork();
       expect(await roundTrip(healthy, `ping ${rounds}`)).toBe(`ping ${rounds}`);
-      slowest = Math.max(slowest, performance.now() - start);
+      slowest = Math.max(slowest, work());
       rounds++;
     }
   })();
@@ -106,8 +107,8 @@ test(`${STREAMS} hostile byte streams to each port disturb nobody, leave nothing
   await eventually(() => server.engine.counts, (now) => now.handshakes === 0 && now.hostConnections === 0 && now.visitors <= 2, 20_000);
   await eventually(timers, (now) => now <= before.timers + 1, 20_000);
   expect(server.engine.counts.sessions).toBe(1);
-  // Of a machine that does other things too. Alone it is some milliseconds.
-  expect(slowest).toBeLessThan(5000);
+  // Without the time that this process waits for a processor. Some milliseconds, most of which the hostile side uses.
+  expect(slowest).toBeLessThan(1000);
   expect(rejected).toEqual([]);
   expect(server.log.entries.filter(({ level }) => level >= 50)).toEqual([]);
   process.off('unhandledRejection', onRejection);

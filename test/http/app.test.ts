@@ -35,6 +35,23 @@ test('a server that is not known to be reached over HTTPS sends no script that i
   expect([response.status, await response.text()]).toEqual([409, expect.stringContaining('not known to be reached over HTTPS')]);
 });
 
+test('an unexpected error of an enrolment is not answered as a refusal', async () => {
+  let isBroken = false;
+  const app = await start({
+    now: () => {
+      if (isBroken) throw new Error('hush');
+      return Date.now();
+    },
+  });
+  const enrol = async (): Promise<readonly [number, boolean]> => {
+    const response = await fetch(`${app.url}/agent/enrol`, { method: 'POST', body: new URLSearchParams({ code: 'guessed', machine: 'm'.repeat(32) }) });
+    return [response.status, (await response.text()).includes('hush')];
+  };
+  expect(await enrol()).toEqual([403, false]);
+  isBroken = true;
+  expect(await enrol()).toEqual([500, false]);
+});
+
 test("an error with a server's status is reported as an unexpected one, without its text", async () => {
   const app = await start({ metrics: (_request, _response, next) => next(Object.assign(new Error('hush'), { status: 502 })) });
   const response = await fetch(`${app.url}/metrics`);

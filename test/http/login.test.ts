@@ -234,15 +234,17 @@ eitherDialect('logins and sessions', (databases) => {
   });
 
   test('the GraphQL API knows the same callers', async () => {
-    const ask = async (headers: Record<string, string>) => {
+    const ask = async (headers: Record<string, string>, query = '{ clients { total } }') => {
       const response = await fetch(`${api.url}/graphql`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify({ query: '{ clients { total } }' }),
+        body: JSON.stringify({ query }),
       });
       return [response.status, await response.json()];
     };
     expect(await ask(await logIn('alice', 'alices password'))).toEqual([200, { data: { clients: { total: 1 } } }]);
+    expect(await ask(await logIn('admin', testAdminPassword), '{ users { rows { username lastLoginAt } } }'))
+      .toEqual([200, { data: { users: { rows: [{ username: 'alice', lastLoginAt: expect.stringContaining('T') }] } } }]);
     expect((await ask({ cookie: 'beegosessionID=nothing' }))[0]).toBe(401);
   });
 });

@@ -101,6 +101,43 @@ test('a user receives only events of their own records, including when one is ta
   expect((await traffic.next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');
 });
 
+test.each(['TUNNEL', 'HOST'])(
+  "traffic of a %s ends for its former owner when it moves to somebody else's client, directly or with its client",
+  async (kind) => {
+    const app = await start();
+    const { engine, services: { store } } = app.api;
+    const [alice, bob] = await Promise.all([makeUser(app, 'alice'), makeUser(app, 'bob')]);
+    const [first = 0, second = 0, bobs = 0] = await seedClients(store, 3, (n) => ({ userId: n < 3 ? alice.id : bob.id }));
+    const [moved = 0, carried = 0] = await (kind === 'TUNNEL' ? seedTunnels : seedHosts)(store, first, 2);
+    for (const id of [moved, carried]) {
+      engine.wantedTunnels.set(id, { ...tunnelOf({}), id });
+      engine.wantedHosts.set(id, { ...hostOf({}), id });
+    }
+    const update = kind === 'TUNNEL' ? 'updateTunnel' : 'updateHost';
+    const move = async (id: number, client: number) =>
+      expect(await (await app.graphql({ query: `mutation { ${update}(id: ${id}, input: { clientId: ${client} }) { id } }` })).json()).toMatchObject({
+        data: { [update]: { id: String(id) } },
+      });
+    const trafficOf = (id: number) => subscribe(app, `subscription { trafficEverySecond(resource: ${kind}, id: ${id}) { rate } }`, alice.headers);
+    const each = await subscribe(app, `subscription { trafficOfEachEverySecond(resource: ${kind}, ids: [${moved}, ${carried}]) { id } }`, alice.headers);
+    const [ofMoved, ofCarried] = await Promise.all([trafficOf(moved), trafficOf(carried)]);
+    expect(await ofMoved.next()).toEqual({ data: { trafficEverySecond: { rate: 0 } } });
+
+    await Promise.all([move(moved, bobs), move(carried, second)]);
+    await ends(ofMoved);
+    expect(await ofCarried.next()).toEqual({ data: { trafficEverySecond: { rate: 0 } } });
+    // Its new client is the one that counts from now on.
+    await app.graphql({ query: `mutation { updateClient(id: ${second}, input: { ownerId: ${bob.id} }) { id } }` });
+    await Promise.all([ends(ofCarried), ends(each)]);
+  },
+  30_000,
+);
+
+/** Reads what was sent before, until the subscription ends. */
+async function ends(subscription: Awaited<ReturnType<typeof subscribe>>): Promise<void> {
+  while (await subscription.next() !== undefined);
+}
+
 test('ends when the caller loses access: disabled, or the token revoked', async () => {
   const app = await start();
   const [alice, bob] = await Promise.all([makeUser(app, 'alice'), makeUser(app, 'bob')]);

@@ -189,6 +189,8 @@ eitherDialect('API tokens', (databases) => {
     );
     expect(answers.map((answer) => /must be unique/.test(JSON.stringify(answer)))).toEqual([true, true, true, true]);
     expect(JSON.stringify(answers)).not.toContain('aliceskey');
+    // The audit log keeps the name of the token that made a change.
+    expect(await api.store.db.auditEntry.findFirst({ where: { method: 'token' }, orderBy: { id: 'desc' } })).toMatchObject({ tokenName: 'test' });
   });
 
   test('for a wall reach one query and nothing else, over both APIs', async () => {

@@ -137,6 +137,9 @@ const elsewhere: ReadonlyMap<string, string> = new Map([
   ['ACME_RETRY_LATER', 'schema/certificate-check'],
   ['CERTIFICATE_UNPAIRED', 'schema/hosts'],
   ['SERVER_URL_INVALID', 'schema/global'],
+  ['NODE_NOT_RUNNING', 'e2e/nodes'],
+  ['NODE_ALONE', 'e2e/nodes'],
+  ['NODE_DRAINING', 'e2e/rolling-restart'],
 ]);
 /** A source has a client: both are read in one transaction. */
 const races: ReadonlySet<string> = new Set(['/index/copy NOT_FOUND client']);

@@ -80,6 +80,16 @@ eachDialect('--update', (databases) => {
     expect(await importFolder(store, folder, { update: true })).toMatchObject({ outcome: 'nothing' });
   });
 
+  test('more records than one statement writes exchange unique values', async () => {
+    const store = await databases.openEmpty();
+    const keyed = (key: (n: number) => string) => ({ clients: Array.from({ length: 501 }, (_, n) => npsClient({ Id: n + 2, VerifyKey: key(n) })) });
+    const folder = npsFolder(keyed((n) => `key${n}`));
+    expect(await importFolder(store, folder)).toMatchObject({ outcome: 'done', problems: [] });
+    npsFolder(keyed((n) => `key${(n + 1) % 501}`), folder);
+    expect(await importFolder(store, folder, { update: true })).toMatchObject({ outcome: 'done', problems: [], counts: { client: { changed: 501 } } });
+    expect((await store.db.client.findMany({ orderBy: { id: 'asc' } })).at(-1)?.vkey).toBe('key0');
+  });
+
   test('if one of two that exchange their values cannot be imported, the other one cannot either', async () => {
     const store = await databases.openEmpty();
     const folder = npsFolder(before);

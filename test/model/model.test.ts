@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import process from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { endChildren } from '../support/child.ts';
 import { sized } from '../support/endurance.ts';
 import { freePortRange } from '../support/free-port.ts';
@@ -21,13 +21,12 @@ import { Random } from './random.ts';
  */
 
 const OPERATIONS = sized(250, 5000);
-const KILLS = sized(2, 25);
+const KILLS = sized(1, 25);
 /** Between two comparisons of all records. */
 const INTERVAL = 125;
 const PORTS = 9;
 const seed = Number(process.env['ADIT_MODEL_SEED'] ?? sized(1, randomInt(2 ** 31)));
 
-afterEach(endChildren);
 afterAll(removeScratchDirectories);
 
 /** What was done last, for the message of a failure. */
@@ -90,7 +89,14 @@ async function compare(installation: Installation, model: Model, history: Histor
   });
 }
 
-async function start(options: ServerOptions): Promise<{ readonly installation: Installation; readonly model: Model; readonly restart: () => Promise<void> }> {
+interface Started {
+  readonly installation: Installation;
+  /** What the records are like now. */
+  model: Model;
+  readonly restart: () => Promise<void>;
+}
+
+async function start(options: ServerOptions): Promise<Started> {
   const first = await freePortRange(PORTS);
   const environment = { ...options.environment, ADIT_ALLOW_PORTS: `${first}-${first + PORTS - 1}` };
   const server = await startServer({ ...options, environment });
@@ -127,10 +133,16 @@ function madeBy(operation: Operation, before: Model, after: Contents): { readonl
 }
 
 function runs(options: () => Promise<ServerOptions>): void {
+  afterAll(endChildren);
+  let started: Started;
+  beforeAll(async () => {
+    started = await start(await options());
+  }, 60_000);
+
   test(
     `${OPERATIONS} random operations over both APIs have the outcome that the rules say, and leave the records and listeners that the model has`,
     async () => {
-      const { installation, model } = await start(await options());
+      const { installation, model } = started;
       const [random, history] = [new Random(seed), new History()];
       const done = new Set<string | undefined>();
       for (let count = 1; count <= OPERATIONS; count++) {
@@ -144,20 +156,20 @@ function runs(options: () => Promise<ServerOptions>): void {
   );
 
   test(`after ${KILLS} kills during an operation, it is done or not, and all earlier ones are`, async () => {
-    const { installation, model: first, restart } = await start(await options());
+    const { installation, restart } = started;
     const [random, history] = [new Random(seed + 1), new History()];
-    let model = first;
     for (let kill = 0; kill < KILLS; kill++) {
-      for (let done = random.below(40); done < 45; done++) await step(installation, model, random, history);
-      let operation = chooseOperation(model, random);
-      while (!model.accepts(operation.caller) || operation.problems(model).length > 0) operation = chooseOperation(model, random);
-      const outcome = installation.perform(operation, 'graphql', model).catch(() => undefined);
+      for (let done = random.below(40); done < 45; done++) await step(installation, started.model, random, history);
+      const { model: before } = started;
+      let operation = chooseOperation(before, random);
+      while (!before.accepts(operation.caller) || operation.problems(before).length > 0) operation = chooseOperation(before, random);
+      const outcome = installation.perform(operation, 'graphql', before).catch(() => undefined);
       await wait(random.below(12)); // a random moment of the operation, not the end of anything
       installation.server.child.kill('SIGKILL');
       const acknowledged = await outcome;
       await restart();
-      const [before, contents] = [model, await installation.contents()];
-      model = before.copy();
+      const contents = await installation.contents();
+      const model = started.model = before.copy();
       const isDone = acknowledged !== undefined || !isDeepStrictEqual(contents, expectedContents(before));
       history.add(operation, 'graphql', isDone ? 'killed, done' : 'killed, not done');
       if (isDone) await history.during(async () => operation.apply(model, madeBy(operation, before, contents)));

@@ -214,6 +214,13 @@ const explanations: readonly Explanation[] = [
     change: 'this.#owners.size > OWNERS → this.#owners.size >= OWNERS',
     why: 'One owner fewer is remembered, of thousands.',
   },
+  {
+    file: 'src/engine/tunnels/tunnels.ts',
+    line: 'await Promise.all(together);',
+    change: 'await Promise.all(together); → ;',
+    why:
+      'The caller goes on in the iteration of the event loop in which the listeners open or close, instead of after it: nothing can connect in between. In the loop: all at once instead of some.',
+  },
 ];
 
 /** Why a mutant survives. @param root of the repository */

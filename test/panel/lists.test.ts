@@ -242,4 +242,16 @@ describeWith('chromium', "the panel's lists", () => {
     await listsRows(page, ['seen a', 'seen c']);
     expect(complaints).toEqual([]);
   }, timeout);
+
+  test('a page is loaded when the pointer or the focus comes to its link', async () => {
+    const { page, complaints } = await panel.open('/clients');
+    await page.waitForSelector('tbody tr[data-row]');
+    const script = () => page.waitForResponse((response) => response.request().resourceType() === 'script');
+    await Promise.all([script(), page.hover('.sidebar a[href$="/tokens"]')]);
+    await Promise.all([script(), page.focus('.sidebar a[href$="/settings"]')]);
+    expect(await page.$eval('h1', (heading) => heading.textContent)).toBe('Clients');
+    await press(page, 'Settings');
+    await shows(page, 'Global blocklist');
+    expect(complaints).toEqual([]);
+  }, timeout);
 });

@@ -94,6 +94,8 @@ describeWith('chromium', "the panel's pages about people", () => {
     await press(page, 'Only this record');
     await page.waitForFunction(() => document.querySelectorAll('.entry').length === 1);
     expect(new URL(page.url()).searchParams.get('id')).toBe(String(changed));
+    await page.type('.toolbar input[type=search]', 'AFTER');
+    await page.waitForFunction(() => new URL(location.href).searchParams.get('q') === 'AFTER' && document.querySelectorAll('.entry').length === 1);
 
     const directory = scratchDirectory();
     const session = await page.createCDPSession();

@@ -7,7 +7,7 @@ import { describeWith } from '../support/programs.ts';
 import { shows, testPanel } from './panel.ts';
 
 /** How many clients the server has when the dashboard is measured, and when their list is. */
-const [few, many] = [sized(100, 1000), sized(200, 10_000)];
+const [few, many] = [sized(60, 1000), sized(120, 10_000)];
 /** The longest times, in ms; in `npm test`, other suites use the processors too. */
 const [mostForDashboard, mostForList] = [sized(10_000, 1000), sized(5000, 500)];
 /** A line of the dashboard's list of agents that were lost. */

@@ -13,15 +13,17 @@ const entries = z.object({
     callerKind: z.string(),
     callerId: z.number().nullable(),
     method: z.string().nullable(),
+    tokenName: z.string().nullable(),
     address: z.string().nullable(),
     resource: z.string(),
     resourceId: z.string(),
+    resourceName: z.string().nullable(),
     action: z.string(),
     before: z.record(z.string(), z.unknown()).nullable(),
     after: z.record(z.string(), z.unknown()).nullable(),
   })),
 });
-const selection = 'total rows { id callerKind callerId method address resource resourceId action before after }';
+const selection = 'total rows { id callerKind callerId method tokenName address resource resourceId resourceName action before after }';
 
 async function auditOf(api: TestSchema, args = ''): Promise<z.infer<typeof entries>> {
   return entries.parse(await api.record(`{ auditEntries${args} { ${selection} } }`));
@@ -36,6 +38,7 @@ eachDialect('the audit log', (databases) => {
       kind: 'user',
       userId,
       by: 'token',
+      tokenName: 'backup',
       address: '203.0.113.7',
     });
     expect(data).toEqual({ createClient: { id: 1 } });
@@ -48,10 +51,51 @@ eachDialect('the audit log', (databases) => {
       'ADMINISTRATOR',
       null,
     ], ['CREATE', 'USER', userId]]);
+    expect(rows.map(({ tokenName, resourceName }) => [tokenName, resourceName])).toEqual([[null, 'two'], [null, 'two'], ['backup', 'one']]);
+    expect((await auditOf(api, '(search: "BACKUP")')).rows.map(({ id }) => id)).toEqual([rows[2]?.id]);
     expect(rows[2]).toMatchObject({ method: 'TOKEN', address: '203.0.113.7', resource: 'CLIENT', resourceId: '1', before: null });
     expect(rows[1]?.before).toMatchObject({ id: 1, remark: 'one' });
     expect(rows[1]?.after).toMatchObject({ remark: 'two' });
     expect(rows[0]?.after).toBeNull();
+  });
+
+  test('is searched for a text in any case: in values, addresses and ids, together with the filter, page by page, and read as a whole', async () => {
+    const api = await openTestSchema(databases);
+    const { store } = api.services;
+    const row = { callerKind: 'admin', callerId: null, method: '', tokenName: '', address: '203.0.113.7', resource: 'client', action: 'update', before: null };
+    const values = Array.from({ length: 250 }, (_, n) => ({
+      ...row,
+      at: new Date(Date.UTC(2026, 10, 1, 0, n)),
+      resourceId: `id-${n}`,
+      action: n % 2 === 0 ? 'update' : 'create',
+      after: n === 240 ? null : JSON.stringify({ remark: n % 10 === 0 ? 'An "OFFICE", \u00c4' : 'x' }),
+    }));
+    await store.transaction(async (tx) => addAuditEntries(tx, values));
+    const found = async (search: string, more = '') => {
+      const { total, rows } = await auditOf(api, `(search: ${JSON.stringify(search)}${more})`);
+      return [total, rows.map(({ resourceId }) => resourceId)];
+    };
+    const office = Array.from({ length: 24 }, (_, n) => `id-${230 - 10 * n}`);
+    expect(await found('office')).toEqual([24, office]);
+    expect(await found('an "office", \u00e4')).toEqual([24, office]);
+    expect(await found('office', ', offset: 20, limit: 2')).toEqual([24, ['id-30', 'id-20']]);
+    expect(await found('office', ', filter: { action: CREATE }')).toEqual([0, []]);
+    expect(await found('office', ', filter: { from: "2026-11-01T00:20:00Z", to: "2026-11-01T00:40:00Z" }')).toEqual([2, ['id-30', 'id-20']]);
+    expect(await found('ID-249')).toEqual([1, ['id-249']]);
+    expect(await found('113.7', ', limit: 0')).toEqual([250, []]);
+    expect(await found('%')).toEqual([0, []]);
+    expect(await api.code('{ auditEntries(search: "a\\u0000") { total } }')).toBe('INVALID_INPUT');
+    expect(await api.record('{ auditEntries(search: "office") { searchedBackTo } }')).toEqual({ searchedBackTo: null });
+    const read = async (search?: string) => {
+      const pages = [];
+      for await (const page of store.auditPages({ action: 'update', ...search !== undefined && { search } })) {
+        pages.push(page.map(({ resourceId }) => resourceId));
+      }
+      return pages;
+    };
+    expect((await read()).map((page) => page.length)).toEqual([100, 25]);
+    expect((await read()).flat()).toEqual(Array.from({ length: 125 }, (_, n) => `id-${248 - 2 * n}`));
+    expect(await read('office')).toEqual([office]);
   });
 
   test('has none for a change that was refused', async () => {
@@ -75,6 +119,8 @@ eachDialect('the audit log', (databases) => {
     for (const secret of planted) expect(stored).not.toContain(secret);
     expect(stored).not.toContain('argon2');
     expect(rows[0]?.after).toMatchObject({ verifyKey: hidden, basicPassword: hiddenNew, webPassword: hidden, allowlistPassword: hidden });
+    expect(rows[1]?.after).toMatchObject({ host: 'a.example.com', headers: hidden });
+    expect(rows[2]?.after).toMatchObject({ mode: 'secret', password: hidden });
     expect(rows[3]?.after).toMatchObject({ basicPassword: hidden });
   });
 
@@ -86,6 +132,7 @@ eachDialect('the audit log', (databases) => {
       callerKind: 'user',
       callerId: 7,
       method: 'token',
+      tokenName: 'backup',
       address: '::1',
       resource: 'client',
       resourceId: '1',
@@ -131,7 +178,17 @@ eachDialect('the audit log', (databases) => {
     const api = await openTestSchema(databases);
     const { store } = api.services;
     const day = (n: number) => new Date(Date.now() - n * 86_400_000);
-    const entry = { callerKind: 'admin', callerId: null, method: 'signature', address: '', resource: 'client', action: 'update', before: null, after: null };
+    const entry = {
+      callerKind: 'admin',
+      callerId: null,
+      method: 'signature',
+      tokenName: '',
+      address: '',
+      resource: 'client',
+      action: 'update',
+      before: null,
+      after: null,
+    };
     const six = [1, 2, 3, 4, 5, 6].map((n) => ({ ...entry, at: day(n), resourceId: String(n % 2), ...(n === 3 && { callerKind: 'user', callerId: 7 }) }));
     await store.transaction((tx) => addAuditEntries(tx, six));
     const idsOf = async (args: string) => {

@@ -21,6 +21,7 @@ const entry = {
   callerKind: 'admin',
   callerId: null,
   method: '',
+  tokenName: '',
   address: '',
   resource: 'client',
   resourceId: '1',
@@ -61,6 +62,21 @@ async function expectAgreement({ services: { store: { db } } }: SchemaOver, engi
 
 describeWith('initdb', 'the log of changes', () => {
   const databases = testDatabases('postgresql');
+
+  test('takes more entries of the audit log than the parameters of one statement, in their order', async () => {
+    const { services: { store: { db } } } = await openTestSchema(databases);
+    const changeLog = new ChangeLog(db);
+    const many = Array.from({ length: 7000 }, (_, n) => ({ ...entry, resourceId: String(n) }));
+    const { entries } = await db.$transaction(async (tx) => {
+      await changeLog.lock(tx);
+      return changeLog.add(tx, many, '[]');
+    });
+    const stored = await db.auditEntry.findMany({ orderBy: { id: 'asc' }, select: { id: true, resourceId: true } });
+    expect(entries.map(({ id, resourceId }) => ({ id, resourceId }))).toEqual(stored);
+    expect(stored.map(({ resourceId }) => Number(resourceId))).toEqual(many.map((_, n) => n));
+    const { firstEntry, lastEntry } = await db.loggedCommit.findFirstOrThrow({ orderBy: { seq: 'desc' } });
+    expect([firstEntry, lastEntry]).toEqual([stored[0]?.id, stored.at(-1)?.id]);
+  }, 30_000);
 
   test('has each commit once, in order and without holes, from any server: all are followed, and own ones are published once', async () => {
     const api = await following(await openTestSchema(databases));

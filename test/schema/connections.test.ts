@@ -31,5 +31,8 @@ test('the open connections of a client are paged; cutting one is audited', async
   });
   expect(await api.ok('mutation { closeConnection(clientId: 1, id: 2) }')).toEqual({ closeConnection: 2 });
   expect(api.engine.closed).toEqual([2]);
+  expect(await api.ok('{ auditEntries { rows { resource action resourceId } } }')).toEqual({
+    auditEntries: { rows: [{ resource: 'CONNECTION', action: 'DELETE', resourceId: '2' }] },
+  });
   expect(await api.code('mutation { closeConnection(clientId: 1, id: 9) }')).toBe('NOT_FOUND');
 });

@@ -129,6 +129,29 @@ eitherDialect('diagnosis', (databases) => {
     });
   });
 
+  test('suggests the hosts of the caller whose name is almost that of the request', async () => {
+    const api = await openTestSchema(databases);
+    const { store } = api.services;
+    const { id: userId } = await store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
+    const clientId = await newClient(api);
+    const other = await newClient(api);
+    await store.db.client.update({ where: { id: clientId }, data: { userId } });
+    const shop = await newHost(api, { clientId, host: 'shop.example.com' });
+    const all = await newHost(api, { clientId, host: '*.shop.example.org' });
+    await newHost(api, { clientId: other, host: 'shopp.example.com' });
+    await newHost(api, { clientId, host: 'blog.example.com' });
+    const near = async (host: string) => {
+      const { data } = await api.run('query ($host: String!) { diagnoseHost(host: $host, scheme: HTTP) { near { id } } }', { host }, { kind: 'user', userId });
+      return z.object({ diagnoseHost: z.object({ near: z.array(z.object({ id: z.number() })) }) }).parse(data).diagnoseHost.near.map(({ id }) => id);
+    };
+    expect(await near('shpo.example.com')).toEqual([shop]);
+    expect(await near('shop.exampel.com')).toEqual([shop]);
+    expect(await near('SHOPS.example.co:8080')).toEqual([shop]);
+    expect(await near('shop.example.og')).toEqual([all, shop]);
+    // One host has this name; another one differs in three letters.
+    expect([await near('shop.example.com'), await near('sssh.example.com')]).toEqual([[], []]);
+  });
+
   test('refuses what is no request', async () => {
     const api = await openTestSchema(databases);
     const refusal = async (variables: Readonly<Record<string, unknown>>) => (await api.run(ask, { host: 'a.com', scheme: 'HTTP', ...variables })).errors[0];
@@ -259,6 +282,10 @@ eitherDialect('diagnosis', (databases) => {
     const proxy = await api.id(create, { input: { clientId, mode: 'SOCKS5' } });
     expect(await api.record(askTunnel, { id: proxy })).toMatchObject({ stoppedBy: null });
     expect(await api.ok(askTunnel, { id: 99 })).toEqual({ diagnoseTunnel: null });
+    const byPort = 'query ($id: ID, $port: Port) { diagnoseTunnel(id: $id, port: $port) { tunnel { id } } }';
+    expect(await api.record(byPort, { port: 9001 })).toEqual({ tunnel: { id } });
+    expect((await api.run(byPort, { port: 9001 }, { kind: 'client', clientId: clientId + 1 })).data).toEqual({ diagnoseTunnel: null });
+    expect([await api.code(byPort), await api.code(byPort, { id, port: 9001 })]).toEqual(['INVALID_INPUT', 'INVALID_INPUT']);
 
     // Whatever visitors were refused for is seen at some gate.
     api.engine.refusals.set(proxy, Object.fromEntries(refusalCauses.map((cause) => [cause, 2])));

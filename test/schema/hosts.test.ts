@@ -270,6 +270,8 @@ eitherDialect('hosts', (databases) => {
     });
     expect(await api.ok(available, { d: 'd', p: 'app' })).toEqual({ platformHostAvailable: { available: false, host: 'app.p.example.com' } });
     expect(await api.ok(available, { d: 'd', p: 'app', id: 2 })).toMatchObject({ platformHostAvailable: { available: true } });
+    const suggest = async (p: string) => api.record(`{ platformHostAvailable(platformDomainId: "d", platformPrefix: "${p}") { suggestions } }`);
+    expect([await suggest('app'), await suggest('free')]).toEqual([{ suggestions: ['app-2', 'app-3', 'app-4'] }, { suggestions: [] }]);
     expect(await api.code(available, { d: 'x', p: 'app' })).toBe('PLATFORM_DOMAIN_UNKNOWN');
     expect(await api.code(create, { input: { ...input, location: '/other' } })).toBe('PLATFORM_PREFIX_USED');
     expect(await api.code(create, { input: { ...input, platformPrefix: 'old' } })).toBe('PLATFORM_HOST_USED');

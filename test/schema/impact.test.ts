@@ -31,6 +31,18 @@ eachDialect('what is affected', (databases) => {
     expect(await api.record(impact, { resource: 'CLIENT', ids: [] })).toEqual(nothing);
   });
 
+  test('the hosts that hold platform domains', async () => {
+    const api = await openTestSchema(databases);
+    const { store } = api.services;
+    const [client = 0] = await seedClients(store, 1);
+    await store.db.platformDomain.create({ data: { id: 'd', wildcard: '*.p.example.com' } });
+    await seedHosts(store, client, 3, (n) => ({ host: `${n}.p.example.com`, location: '/', ...n < 3 && { platformDomainId: 'd', platformPrefix: String(n) } }));
+    api.engine.hosts.set(2, { ...onlineState({ connections: 4 }), running: true, error: '', health: null });
+    const held = { ...nothing, hosts: 2, connections: 4, hostNames: ['1.p.example.com/', '2.p.example.com/'] };
+    expect(await api.record(impact, { resource: 'PLATFORM_DOMAIN', ids: ['d', 'd', 'none', 'a\0'] })).toEqual(held);
+    expect(await api.code(impact, { resource: 'PLATFORM_DOMAIN', ids: ['d'] }, { kind: 'client', clientId: client })).toBe('FORBIDDEN');
+  });
+
   test('by tunnels and hosts of the caller, and at most 20 ports and names', async () => {
     const api = await openTestSchema(databases);
     const { store } = api.services;

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
-import type { CertificateState } from '../../src/engine/face.ts';
+import type { CertificateState, Troubles } from '../../src/engine/face.ts';
 import type { Caller } from '../../src/rules/caller.ts';
 import type { Client, Host, Tunnel, User } from '../../src/store/generated/sqlite/client.ts';
 import { eachDialect } from '../support/database.ts';
@@ -41,15 +41,20 @@ const owned = {
   ownerId: (row: Row, wanted: unknown) => row['owner'] === Number(wanted),
   unassigned: (row: Row, wanted: unknown) => (row['owner'] === null) === wanted,
 };
+const withProblems = ({ severity }: Row, wanted: unknown) => wanted !== true || Number(severity) > 0;
 const ownedBy = { ownerId: some('1', '2', '99'), unassigned: bool };
 
 const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> = {
   clients: {
-    filter: fc.record({ ...ownedBy, connected: bool, enabled: bool, expiresBefore: moment, usageAbovePercent: percent, otherVersion: bool }, {
-      requiredKeys: [],
-    }),
+    filter: fc.record(
+      { ...ownedBy, connected: bool, enabled: bool, expiresBefore: moment, usageAbovePercent: percent, otherVersion: bool, withProblems: bool },
+      {
+        requiredKeys: [],
+      },
+    ),
     matches: {
       ...owned,
+      withProblems,
       otherVersion: ({ agentVersion }, wanted) => wanted !== true || (agentVersion !== '' && agentVersion !== '1.2.3'),
       connected: same('connected'),
       enabled: (row, wanted) => working(row) === wanted,
@@ -69,6 +74,12 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       ADDRESS: 'lastAddress',
       INLET_BYTES: 'inletBytes',
       RATE: 'rate',
+      CONNECTIONS: 'connections',
+      FLOW_USED: ({ inletBytes, exportBytes }) => Number(inletBytes) + Number(exportBytes),
+      EXPIRES_AT: ({ expiresAt, ownerExpiresAt }) =>
+        Math.min(...[expiresAt, ownerExpiresAt].map((at) => at instanceof Date ? at.getTime() : Number.POSITIVE_INFINITY)),
+      OWNER: 'ownerName',
+      PROBLEMS: 'severity',
     },
   },
   tunnels: {
@@ -79,6 +90,7 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       enabled: bool,
       connected: bool,
       running: bool,
+      withProblems: bool,
     }, { requiredKeys: [] }),
     matches: {
       ...owned,
@@ -87,6 +99,7 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       enabled: same('enabled'),
       connected: same('clientOnline'),
       running: same('running'),
+      withProblems,
     },
     texts: ['password', 'remark', 'target'],
     numbers: ['id', 'port'],
@@ -101,6 +114,8 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       ENABLED: 'enabled',
       RUNNING: 'running',
       CONNECTED: 'clientOnline',
+      RATE: 'rate',
+      CONNECTIONS: 'connections',
     },
   },
   hosts: {
@@ -113,6 +128,7 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       enabled: bool,
       connected: bool,
       certificateDaysRemainingBelow: some(1, 15, 40, 10_000),
+      withProblems: bool,
     }, { requiredKeys: [] }),
     matches: {
       ...owned,
@@ -122,6 +138,7 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       platformDomainId: same('platformDomainId'),
       enabled: same('enabled'),
       connected: same('clientOnline'),
+      withProblems,
       certificateDaysRemainingBelow: (row, wanted) => typeof row['daysRemaining'] === 'number' && row['daysRemaining'] < Number(wanted),
     },
     texts: ['host', 'remark', 'clientKey'],
@@ -136,6 +153,8 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       TARGET: 'target',
       ENABLED: 'enabled',
       CONNECTED: 'clientOnline',
+      RATE: 'rate',
+      CONNECTIONS: 'connections',
     },
   },
   users: {
@@ -155,6 +174,8 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       MAX_CLIENTS: 'maxClients',
       CLIENT_COUNT: 'clientCount',
       EXPIRES_AT: ({ expiresAt }) => expiresAt instanceof Date ? expiresAt.getTime() : -Infinity,
+      LAST_LOGIN_AT: ({ lastLoginAt }) => lastLoginAt instanceof Date ? lastLoginAt.getTime() : -Infinity,
+      TRAFFIC: 'traffic',
     },
   },
 };
@@ -284,6 +305,7 @@ async function seed({ services: { store }, engine }: TestSchema): Promise<void> 
     clientCount: n > 2 ? n % 30 : 0,
     tunnelCount: n > 2 ? n % 11 : 0,
     expiresAt: at(n),
+    lastLoginAt: at(n + 1),
   }));
   const clients = await seedClients(store, 60, (n) => ({
     vkey: `key-${n * 13 % 61}`,
@@ -296,6 +318,8 @@ async function seed({ services: { store }, engine }: TestSchema): Promise<void> 
     agentVersion: ['', '1.2.3', '1.2.2'][n % 3] ?? '',
     expiresAt: at(n),
     rate: n % 4,
+    connections: n % 6,
+    lastOnlineAt: at(n + 2),
     flowLimit: [0, 10, 1000][n % 3] ?? 0,
     inletBytes: n * 500_000,
     exportBytes: n % 2 * 5_242_880,
@@ -310,6 +334,8 @@ async function seed({ services: { store }, engine }: TestSchema): Promise<void> 
     target: `Host-${n % 7}:1`,
     enabled: n % 4 > 0,
     running: n % 5 > 0,
+    rate: n % 4,
+    connections: n % 7,
     password: n % 3 === 2 ? `secret ${n}` : '',
   }));
   await store.db.platformDomain.create({ data: { id: 'd', wildcard: '*.p.example.com' } });
@@ -319,10 +345,17 @@ async function seed({ services: { store }, engine }: TestSchema): Promise<void> 
     remark: words[n % 6] ?? '',
     scheme: ['all', 'http', 'https'][n % 3] ?? 'all',
     enabled: n % 4 > 0,
+    rate: n % 4,
+    connections: n % 7,
     target: `T${n % 5}`,
     platformDomainId: n % 5 === 0 ? 'd' : null,
     platformPrefix: n % 5 === 0 ? `p${n}` : null,
   }));
+  engine.troublesFound = {
+    certificates: [{ id: hosts[1] ?? 0, clientId: clientOf(2), status: 'expired' }, { id: hosts[4] ?? 0, clientId: clientOf(5), status: 'expiring' }],
+    unhealthyTunnels: [{ id: 3, clientId: clientOf(3) }],
+    unhealthyHosts: [{ id: hosts[6] ?? 0, clientId: clientOf(7) }],
+  };
   for (const id of hosts) {
     if (id % 3 === 0) continue;
     const state: CertificateState = {
@@ -342,6 +375,7 @@ async function read(api: TestSchema): Promise<Readonly<Record<keyof typeof lists
   const { db } = api.services.store;
   const users: User[] = await db.user.findMany();
   const clients: Client[] = await db.client.findMany();
+  const { troublesFound: troubles } = api.engine;
   const [tunnels, hosts]: [Tunnel[], Host[]] = await Promise.all([db.tunnel.findMany(), db.host.findMany()]);
   const ownerOf = (clientId: number) => clients.find(({ id }) => id === clientId)?.userId ?? null;
   const days = new Map(
@@ -350,9 +384,48 @@ async function read(api: TestSchema): Promise<Readonly<Record<keyof typeof lists
     ) => [id, certificate.daysRemaining]),
   );
   return {
-    users,
-    clients: clients.map((row) => ({ ...row, owner: row.userId, ownerExpiresAt: users.find(({ id }) => id === row.userId)?.expiresAt ?? null })),
-    tunnels: tunnels.map((row) => ({ ...row, owner: ownerOf(row.clientId) })),
-    hosts: hosts.map((row) => ({ ...row, owner: ownerOf(row.clientId), daysRemaining: days.get(row.id) ?? null })),
+    users: users.map((row) => ({
+      ...row,
+      traffic: clients.filter(({ userId }) => userId === row.id).reduce((sum, { inletBytes, exportBytes }) => sum + Number(inletBytes + exportBytes), 0),
+    })),
+    clients: clients.map((row) => {
+      const owner = users.find(({ id }) => id === row.userId);
+      return {
+        ...row,
+        owner: row.userId,
+        ownerExpiresAt: owner?.expiresAt ?? null,
+        ownerName: owner?.username ?? '',
+        severity: severityOf(row, tunnels, troubles),
+      };
+    }),
+    tunnels: tunnels.map((row) => ({ ...row, owner: ownerOf(row.clientId), severity: Number(isClosed(row) || has(troubles.unhealthyTunnels, row)) })),
+    hosts: hosts.map((row) => ({
+      ...row,
+      owner: ownerOf(row.clientId),
+      daysRemaining: days.get(row.id) ?? null,
+      severity: Number(has([...troubles.certificates, ...troubles.unhealthyHosts], row)),
+    })),
   };
+}
+
+const has = (troubled: ReadonlyArray<{ readonly id: number }>, { id }: { readonly id: number }) => troubled.some((other) => other.id === id);
+const isClosed = ({ enabled, clientOnline, running }: Tunnel) => enabled && clientOnline && !running;
+
+/** 2 = visitors of the client are refused, 1 = they will be, 0 = nothing is wrong. */
+function severityOf(row: Client, tunnels: readonly Tunnel[], { certificates, unhealthyTunnels, unhealthyHosts }: Troubles): number {
+  const { id, enabled, expired, connected, lastOnlineAt, expiresAt, flowLimit, maxTunnels, tunnelCount } = row;
+  const expiry = enabled && expiresAt !== null ? expiresAt.getTime() : undefined;
+  const used = flowLimit === 0 ? 0 : Number(row.inletBytes + row.exportBytes) / (flowLimit * 1_048_576);
+  const refused = [...unhealthyTunnels, ...unhealthyHosts, ...certificates.filter(({ status }) => status === 'expired')];
+  const isBroken = (enabled && !expired && !connected && lastOnlineAt !== null && tunnelCount > 0)
+    || (expired && expiry !== undefined && expiry > now - 7 * DAY)
+    || used > 1
+    || tunnels.some((tunnel) => tunnel.clientId === id && isClosed(tunnel))
+    || refused.some(({ clientId }) => clientId === id);
+  if (isBroken) return 2;
+  const isSoon = used > 0.8
+    || (!expired && expiry !== undefined && expiry < now + 7 * DAY)
+    || (maxTunnels > 0 && tunnelCount >= maxTunnels)
+    || certificates.some(({ clientId }) => clientId === id);
+  return isSoon ? 1 : 0;
 }

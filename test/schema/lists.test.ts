@@ -172,10 +172,11 @@ eachDialect('lists', (databases) => {
       exportBytes: 7n,
     }));
     const operation =
-      'query ($id: ID!) { client(id: $id) { runtime { connected connectedSince secure endReason address localAddress version connections refusals { cause count } rate inletRate exportRate inletBytes exportBytes lastOnlineAt } } }';
+      'query ($id: ID!) { client(id: $id) { runtime { connected connectedSince lastHeardAt secure endReason address localAddress version connections refusals { cause count } rate inletRate exportRate inletBytes exportBytes lastOnlineAt } } }';
     const remembered = {
       connected: false,
       connectedSince: null,
+      lastHeardAt: null,
       secure: false,
       endReason: null,
       address: '198.51.100.1',
@@ -195,6 +196,7 @@ eachDialect('lists', (databases) => {
       ...online,
       connected: false,
       connectedSince: null,
+      lastHeardAt: null,
       secure: false,
       address: '',
       localAddress: '',
@@ -211,7 +213,7 @@ eachDialect('lists', (databases) => {
     api.engine.clients.set(id, { ...online, refusals: { blackList: 2, offline: 3 * 2 ** 30 } });
     const refusals = [{ cause: 'OFFLINE', count: 2 ** 31 - 1 }, { cause: 'BLOCKLIST', count: 2 }];
     const { end: _, ...shown } = online;
-    const times = { connectedSince: '2026-11-21T09:00:00.000Z', lastOnlineAt: '2026-11-21T10:00:00.000Z' };
+    const times = { connectedSince: '2026-11-21T09:00:00.000Z', lastHeardAt: '1970-01-01T00:00:00.001Z', lastOnlineAt: '2026-11-21T10:00:00.000Z' };
     expect(await api.record(operation, { id })).toEqual({ runtime: { ...shown, endReason: null, refusals, ...times } });
     api.engine.clients.set(id, { ...online, connected: false, connectedSince: null, end: 'replaced' });
     expect(await api.record(operation, { id })).toMatchObject({ runtime: { connected: false, connectedSince: null, endReason: 'REPLACED' } });

@@ -48,6 +48,15 @@ eachDialect('problems', (databases) => {
     expect(await found()).toEqual({ total: 0, broken: 0, rows: [] });
   });
 
+  test('the total counts what a page leaves out', async () => {
+    const { api, found } = await opened(databases);
+    for (let n = 0; n < 3; n++) await newClient(api, { flowLimit: 1 });
+    await api.services.store.db.client.updateMany({ data: { inletBytes: 2n ** 21n } });
+    const { total, broken, rows } = await found({ kind: 'admin' }, { limit: 1 });
+    expect([total, broken, rows.length]).toEqual([3, 3, 1]);
+    expect((await found({ kind: 'admin' }, { offset: 2, limit: 1 })).rows).toHaveLength(1);
+  });
+
   test('each problem has its code, severity, parameters and fixes; those that stop visitors come first', async () => {
     const { api, found, codes } = await opened(databases);
     const { db } = api.services.store;

@@ -8,7 +8,7 @@ import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 
-const seen = { connected: true, rate: 0, address: '', localAddress: '', version: '', lastOnlineAt: null };
+const seen = { connected: true, rate: 0, connections: 3, address: '', localAddress: '', version: '', lastOnlineAt: null };
 const reset = (kind: string, id: number | string) => `mutation { reset${kind}Traffic(id: ${id}) { id runtime { inletBytes exportBytes } } }`;
 const entries = z.object({
   auditEntries: z.object({ rows: z.array(z.object({ resource: z.string(), action: z.string(), before: z.unknown(), after: z.unknown() })) }),

@@ -4,7 +4,7 @@ import { eachDialect } from '../support/database.ts';
 import { openTestSchema } from '../support/schema.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 
-const seen = { connected: true, rate: 0, address: '', localAddress: '', version: '', lastOnlineAt: null };
+const seen = { connected: true, rate: 0, connections: 3, address: '', localAddress: '', version: '', lastOnlineAt: null };
 const answer = z.object({ traffic: z.array(z.object({ inletBytes: z.number(), exportBytes: z.number() })) });
 const series = `query ($resource: TrafficResource!, $id: ID, $step: TrafficStep!, $from: DateTime!) {
   traffic(resource: $resource, id: $id, step: $step, from: $from) { at inletBytes exportBytes }
@@ -20,8 +20,8 @@ eachDialect('traffic', (databases) => {
     const [host = 0] = await seedHosts(store, two, 1);
     const batch = {
       clients: [{ id: one, ...seen, inletBytes: 1010, exportBytes: 5 }, { id: two, ...seen, inletBytes: 1000, exportBytes: 7 }],
-      tunnels: [{ id: tunnel, running: true, inletBytes: 10, exportBytes: 5 }],
-      hosts: [{ id: host, inletBytes: 0, exportBytes: 7 }],
+      tunnels: [{ id: tunnel, running: true, rate: 0, connections: 0, inletBytes: 10, exportBytes: 5 }],
+      hosts: [{ id: host, rate: 0, connections: 0, inletBytes: 0, exportBytes: 7 }],
     };
     await store.saveCounters(batch);
     await store.saveCounters(batch);

@@ -110,8 +110,13 @@ eitherDialect('tunnels', (databases) => {
       expect((await api.run(create, { input: { clientId: 1, mode: 'TCP', port } })).errors[0]).toMatchObject({
         code: 'PORT_UNAVAILABLE',
         message: 'The port cannot be opened because it may has been occupied or is no longer allowed.',
+        extensions: { free: 9003 },
       });
     }
+    const agent = { kind: 'client', clientId: 1, by: 'vkey' } as const;
+    expect((await api.run(create, { input: { clientId: 1, mode: 'TCP', port: 9001 } }, agent)).errors[0]?.extensions).not.toHaveProperty('free');
+    for (let port = 9003; port <= 9012; port++) api.engine.taken.add(port);
+    expect((await api.run(create, { input: { clientId: 1, mode: 'TCP', port: 9002 } })).errors[0]?.extensions).not.toHaveProperty('free');
     expect(await api.ok('{ tunnels { total rows { id } } }')).toEqual({ tunnels: { total: 1, rows: [{ id: 1 }] } });
     expect(api.engine.openLeases.size).toBe(0);
   });

@@ -9,7 +9,7 @@ import { seedClients } from '../support/seed.ts';
 import { CLIENT, fresh, startEngine } from '../support/tunnel.ts';
 
 const MOST = Number.MAX_SAFE_INTEGER;
-const seen = { connected: false, rate: 0, address: '', localAddress: '', version: '', lastOnlineAt: null };
+const seen = { connected: false, rate: 0, connections: 3, address: '', localAddress: '', version: '', lastOnlineAt: null };
 
 /** Makes the database refuse to change a client. */
 async function spoil({ db, dialect }: TestStore, id: number): Promise<void> {

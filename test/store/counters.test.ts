@@ -4,10 +4,10 @@ import { eachDialect } from '../support/database.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 import type { TestStore } from '../support/test-store.ts';
 
-const seen = { connected: true, rate: 8, address: '203.0.113.9', localAddress: '10.0.0.1', version: '1.0', lastOnlineAt: Date.UTC(2030, 0, 1) };
+const seen = { connected: true, rate: 8, connections: 3, address: '203.0.113.9', localAddress: '10.0.0.1', version: '1.0', lastOnlineAt: Date.UTC(2030, 0, 1) };
 
 function batchOf(bytes: number, { client, tunnel, host }: { readonly client: number; readonly tunnel: number; readonly host: number }): CounterBatch {
-  const counted = { inletBytes: bytes, exportBytes: 2 * bytes };
+  const counted = { rate: 8, connections: 3, inletBytes: bytes, exportBytes: 2 * bytes };
   return { clients: [{ id: client, ...seen, ...counted }], tunnels: [{ id: tunnel, running: true, ...counted }], hosts: [{ id: host, ...counted }] };
 }
 
@@ -57,10 +57,14 @@ eachDialect('counters', (databases) => {
     await store.saveCounters(batchOf(100, ids), { rows: false });
     await store.saveCounters(batchOf(200, ids));
     expect(await bytesOf(store)).toEqual({ rows: [200, 200, 200], counters: [200, 200, 200] });
+    const moving = { rate: 8n, connections: 3 };
+    expect([await store.db.client.findFirst(), await store.db.tunnel.findFirst(), await store.db.host.findFirst()]).toMatchObject([moving, moving, moving]);
     await store.saveCounters(batchOf(300, ids), { rows: false });
     await store.forgetRunningState();
     expect(await bytesOf(store)).toEqual({ rows: [300, 300, 300], counters: [300, 300, 300] });
-    expect(await store.db.client.findFirst()).toMatchObject({ connected: false, rate: 0n });
+    const still = { rate: 0n, connections: 0 };
+    expect(await store.db.client.findFirst()).toMatchObject({ connected: false, ...still });
+    expect([await store.db.tunnel.findFirst(), await store.db.host.findFirst()]).toMatchObject([still, still]);
   });
 
   test('of records that do not exist are not stored, and those of deleted records go with them', async () => {
@@ -77,12 +81,18 @@ eachDialect('counters', (databases) => {
     expect(await store.db.counter.count()).toBe(0);
   });
 
-  test('that are lower than the stored ones replace them, and take nothing from the series', async () => {
+  test.each([true, false])('that are lower than the stored ones, from a server that was frozen meanwhile, change nothing (with the rows: %p)', async (rows) => {
     const store = await databases.openEmpty();
     const ids = await seeded(store);
     await store.saveCounters(batchOf(100, ids));
-    await store.saveCounters(batchOf(10, ids));
-    expect(await bytesOf(store)).toEqual({ rows: [10, 10, 10], counters: [10, 10, 10] });
-    expect(await series(store)).toBe(95);
+    await store.saveCounters(batchOf(10, ids), { rows });
+    expect(await bytesOf(store)).toEqual({ rows: [100, 100, 100], counters: [100, 100, 100] });
+    // One of two is higher.
+    await store.saveCounters({ clients: [{ id: ids.client, ...seen, inletBytes: 110, exportBytes: 1 }], tunnels: [], hosts: [] }, { rows });
+    expect((await store.db.counter.findMany({ where: { kind: 'client' } })).map(({ inletBytes, exportBytes }) => [inletBytes, exportBytes])).toEqual([[
+      110n,
+      200n,
+    ]]);
+    expect(await series(store)).toBe(105);
   });
 });

@@ -14,7 +14,7 @@ describeWith('initdb', 'servers on a PostgreSQL database', () => {
   async function opener() {
     const { url } = await databases.create();
     return (options: Partial<PresenceOptions> = {}) =>
-      DatabasePresence.open({ url, log: pino({ level: 'silent' }), alone: false, onLost: () => undefined, ...options });
+      DatabasePresence.open({ url, log: pino({ level: 'silent' }), alone: false, onSilent: () => undefined, onLost: () => undefined, ...options });
   }
 
   test('have one leader; when it ends, another one leads', async () => {
@@ -41,7 +41,7 @@ describeWith('initdb', 'servers on a PostgreSQL database', () => {
     const { url } = await databases.create();
     const lost: string[] = [];
     const log = new LogRecorder();
-    const open = () => DatabasePresence.open({ url, log: log.logger, alone: false, onLost: ({ message }) => lost.push(message) });
+    const open = () => DatabasePresence.open({ url, log: log.logger, alone: false, onSilent: () => undefined, onLost: ({ message }) => lost.push(message) });
     const server = await open();
     const administrator = new pg.Client({ connectionString: url });
     await administrator.connect();
@@ -67,7 +67,7 @@ describeWith('initdb', 'servers on a PostgreSQL database', () => {
   test('log once why they cannot connect again', async () => {
     const { url } = await databases.create();
     const log = new LogRecorder();
-    const server = await DatabasePresence.open({ url, log: log.logger, alone: false, onLost: () => undefined });
+    const server = await DatabasePresence.open({ url, log: log.logger, alone: false, onSilent: () => undefined, onLost: () => undefined });
     const name = new URL(url).pathname.slice(1);
     const other = new URL(url);
     other.pathname = '/postgres';

@@ -47,15 +47,30 @@ eachDialect('the engine state', (databases) => {
     const [one = 0, two = 0] = await seedClients(store, 3);
     const [tunnel = 0] = await seedTunnels(store, one, 2);
     const [host = 0] = await seedHosts(store, one, 1);
-    const facts = { connected: true, rate: 8, address: '203.0.113.9', localAddress: '192.168.1.20', version: '1.2.3', lastOnlineAt: day(1).getTime() };
+    const facts = {
+      connected: true,
+      rate: 8,
+      connections: 3,
+      address: '203.0.113.9',
+      localAddress: '192.168.1.20',
+      version: '1.2.3',
+      lastOnlineAt: day(1).getTime(),
+    };
     const batch = {
       clients: [
         { id: one, ...facts, inletBytes: 2 ** 52, exportBytes: 7 },
-        { id: two, connected: false, rate: 0, address: '', localAddress: '', version: '', lastOnlineAt: null, inletBytes: 1, exportBytes: 0 },
+        { id: two, connected: false, rate: 0, connections: 3, address: '', localAddress: '', version: '', lastOnlineAt: null, inletBytes: 1, exportBytes: 0 },
         { id: 99_999, ...facts, inletBytes: 1, exportBytes: 1 },
       ],
-      tunnels: [{ id: tunnel, running: true, inletBytes: 5, exportBytes: 6 }, { id: 99_999, running: true, inletBytes: 1, exportBytes: 1 }],
-      hosts: [{ id: host, inletBytes: 8, exportBytes: 9 }],
+      tunnels: [{ id: tunnel, running: true, rate: 0, connections: 0, inletBytes: 5, exportBytes: 6 }, {
+        id: 99_999,
+        running: true,
+        rate: 0,
+        connections: 0,
+        inletBytes: 1,
+        exportBytes: 1,
+      }],
+      hosts: [{ id: host, rate: 2, connections: 4, inletBytes: 8, exportBytes: 9 }],
     };
     await store.saveCounters(batch);
     await store.saveCounters(batch);
@@ -64,18 +79,22 @@ eachDialect('the engine state', (databases) => {
       {
         id: one,
         lastAddress: '203.0.113.9',
-        localAddress: '192.168.1.20',
-        agentVersion: '1.2.3',
-        lastOnlineAt: day(1),
         inletBytes: 2n ** 52n,
         exportBytes: 7n,
       },
-      { id: two, lastAddress: '', lastOnlineAt: null, inletBytes: 1n, exportBytes: 0n },
+      { id: two, lastAddress: '', inletBytes: 1n, exportBytes: 0n },
       { inletBytes: 0n },
     ]);
     expect(await allOf(hosts)).toMatchObject([{ id: host, inletBytes: 8n, exportBytes: 9n }]);
+    expect(await store.db.host.findUnique({ where: { id: host } })).toMatchObject({ rate: 2n, connections: 4 });
     expect(await allOf(tunnels)).toMatchObject([{ id: tunnel, inletBytes: 5n, exportBytes: 6n }, { inletBytes: 0n, exportBytes: 0n }]);
-    expect(await store.db.client.findUnique({ where: { id: one } })).toMatchObject({ lastOnlineAt: day(1), inletBytes: 2n ** 52n });
+    expect(await store.db.client.findUnique({ where: { id: one } })).toMatchObject({
+      localAddress: '192.168.1.20',
+      agentVersion: '1.2.3',
+      lastOnlineAt: day(1),
+      inletBytes: 2n ** 52n,
+    });
+    expect(await store.db.client.findUnique({ where: { id: two } })).toMatchObject({ lastOnlineAt: null });
   });
 
   test('keeps what was last seen of an agent that the engine has not seen since it started', async () => {
@@ -83,7 +102,18 @@ eachDialect('the engine state', (databases) => {
     const seen = { lastAddress: '203.0.113.9', localAddress: '10.0.0.1', agentVersion: '1', lastOnlineAt: day(1) };
     const { id } = await store.db.client.create({ data: { vkey: 'k', ...seen } });
     await store.saveCounters({
-      clients: [{ id, connected: false, rate: 0, address: '', localAddress: '', version: '', inletBytes: 3, exportBytes: 4, lastOnlineAt: null }],
+      clients: [{
+        id,
+        connected: false,
+        rate: 0,
+        connections: 3,
+        address: '',
+        localAddress: '',
+        version: '',
+        inletBytes: 3,
+        exportBytes: 4,
+        lastOnlineAt: null,
+      }],
       tunnels: [],
       hosts: [],
     });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { z } from 'zod';
-import { applyMigrations, readMigrations, type Migration } from '../../src/store/migrations.ts';
+import { applyMigrations, onlyAdds, readMigrations, type Migration } from '../../src/store/migrations.ts';
 import { postgresqlMigrations } from '../../src/store/postgresql.ts';
 import { sqliteMigrations } from '../../src/store/sqlite.ts';
 import { openDatabase } from '../../src/store/sqlite/binding.ts';
@@ -15,6 +15,7 @@ import type { TestStore } from '../support/test-store.ts';
 
 const one: Migration = { name: '0001_one', sql: 'CREATE TABLE one (id INTEGER); INSERT INTO one VALUES (1);' };
 const two: Migration = { name: '0002_two', sql: 'CREATE TABLE two (id INTEGER);' };
+const adding: Migration = { name: '0002_add_two', sql: 'CREATE TABLE two (id INTEGER);' };
 const broken: Migration = { name: '0002_broken', sql: 'CREATE TABLE two (id INTEGER); CREATE TABLE nonsense oops;' };
 
 eachDialect('migrations', (databases) => {
@@ -87,6 +88,26 @@ eachDialect('migrations', (databases) => {
     expect(await tables(database)).not.toContain('never');
   });
 
+  test('from a newer program that only add stop no start', async () => {
+    const database = await databases.create();
+    await run(database, [one, adding]);
+    expect(await run(database, [one])).toEqual([]);
+    expect(await tables(database)).toContain('two');
+  });
+
+  test('of the program that claim to only add do so', async () => {
+    const { dialect } = await databases.create();
+    for (const { name, sql } of (await readMigrations(dialect)).filter((migration) => onlyAdds(migration.name))) {
+      for (const statement of sql.replaceAll(/^--.*$/gm, '').split(';').map((text) => text.trim()).filter(Boolean)) {
+        expect([name, statement]).toEqual([
+          name,
+          expect.stringMatching(/^(CREATE TABLE|CREATE INDEX) |^ALTER TABLE "\w+" ADD COLUMN "\w+" [\w ()]+( DEFAULT .+)?$/),
+        ]);
+        if (statement.startsWith('ALTER')) expect([name, statement]).toEqual([name, expect.not.stringMatching(/NOT NULL(?!.*DEFAULT)/)]);
+      }
+    }
+  });
+
   test('hosts from before count as named by an administrator if their client belongs to no user', async () => {
     const database = await databases.create();
     const { db } = await database.open();
@@ -138,6 +159,32 @@ describe('migrations on SQLite', () => {
 
 describeWith('initdb', 'migrations on PostgreSQL', () => {
   const databases = testDatabases('postgresql');
+
+  test('are applied while servers of an earlier version are running only if they only add', async () => {
+    const database = await databases.create();
+    const known = await readMigrations('postgresql');
+    await run(database, known);
+    const connection = new pg.Client(database.url);
+    await connection.connect();
+    const now = "timezone('UTC', clock_timestamp())";
+    await connection.query(
+      `INSERT INTO "Node" (name, incarnation, address, version, "startedAt", "seenAt") VALUES ('older', 'i', '', '0.2.0', ${now}, ${now})`,
+    );
+    const [adds, changes] = [{ ...adding, name: '9998_add_two' }, { name: '9999_client_notes', sql: 'ALTER TABLE "Client" RENAME COLUMN remark TO note;' }];
+    expect(await run(database, [...known, adds])).toEqual(['9998_add_two']);
+    await expect(run(database, [...known, adds, changes])).rejects.toMatchObject({
+      name: 'StoreError',
+      message: expect.stringMatching(
+        /^migration 9999_client_notes changes what the server older \(version 0\.2\.0\) uses, which is running on the database: stop all/,
+      ),
+    });
+    expect((await connection.query('SELECT remark FROM "Client"')).rows).toEqual([]);
+    // It is frozen, or has crashed. If it goes on, it sees that its row is gone.
+    await connection.query('UPDATE "Node" SET "seenAt" = "seenAt" - interval \'11 s\'');
+    expect(await run(database, [...known, adds, changes])).toEqual(['9999_client_notes']);
+    expect((await connection.query('SELECT name FROM "Node"')).rows).toEqual([]);
+    await connection.end();
+  });
 
   test('are applied by one of those who do it at once', async () => {
     const database = await databases.create();

@@ -1,21 +1,23 @@
-import { expect, test } from '@jest/globals';
-import { NodeReplacedError, Nodes } from '../../src/store/nodes.ts';
+import { beforeAll, expect, test } from '@jest/globals';
+import { onlyAdds, readMigrations } from '../../src/store/migrations.ts';
+import { NodeOutdatedError, NodeReplacedError, Nodes } from '../../src/store/nodes.ts';
 import { eachDialect, testDatabases } from '../support/database.ts';
 import { describeWith } from '../support/programs.ts';
 import type { TestStore } from '../support/test-store.ts';
 
-const figures = { agents: 3, connections: 4, load: 0.25, lagMs: 5 };
+const shown = { agents: 3, connections: 4, load: 0.25, lagMs: 5 };
+const figures = { ...shown, stopping: false };
 const identity = (name: string) => ({ name, address: `${name}.example:8024`, linkPort: 8025, version: '1.2.3' });
 
 eachDialect('a node', (databases) => {
   test('is listed with what it last reported', async () => {
     const { dialect, db, transaction } = await databases.openEmpty();
-    const node = new Nodes({ dialect, db, transaction });
+    const node = new Nodes({ dialect, db, transaction, migrations: (await readMigrations(dialect)).map(({ name }) => name) });
     await node.report(figures); // before it has joined: nothing happens
     expect(await node.all()).toEqual([]);
     await node.join(identity('one'));
     await node.report(figures);
-    expect(await node.all()).toEqual([{ ...identity('one'), ...figures, alive: true, startedAt: expect.any(Date) }]);
+    expect(await node.all()).toEqual([{ ...identity('one'), ...shown, alive: true, draining: false, startedAt: expect.any(Date) }]);
     const [state] = await node.all();
     expect(Math.abs(Date.now() - Number(state?.startedAt))).toBeLessThan(60_000);
   });
@@ -23,7 +25,11 @@ eachDialect('a node', (databases) => {
 
 describeWith('initdb', 'nodes on PostgreSQL', () => {
   const databases = testDatabases('postgresql');
-  const nodeOf = ({ dialect, db, transaction }: TestStore) => new Nodes({ dialect, db, transaction });
+  let known: readonly string[];
+  beforeAll(async () => {
+    known = (await readMigrations('postgresql')).map(({ name }) => name);
+  });
+  const nodeOf = ({ dialect, db, transaction }: TestStore, migrations = known) => new Nodes({ dialect, db, transaction, migrations });
 
   test('see each other; one that has ended, or has not reported for ten seconds, is not alive', async () => {
     const store = await databases.openEmpty();
@@ -60,7 +66,39 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
     await store.db.$executeRaw`UPDATE "Node" SET incarnation = 'earlier', "startedAt" = "startedAt" - interval '1 d', agents = 99`;
     await node.report(figures);
     await node.report(figures);
-    expect(await node.all()).toEqual([{ ...before, ...figures, alive: true }]);
+    expect(await node.all()).toEqual([{ ...before, ...shown, alive: true }]);
+  });
+
+  test('drain when their row says so, or when they stop, until they are started again', async () => {
+    const store = await databases.openEmpty();
+    const node = nodeOf(store);
+    await node.join(identity('one'));
+    await store.db.node.updateMany({ data: { draining: true } });
+    await node.report(figures);
+    expect(node.own?.draining).toBe(true);
+    await store.db.node.deleteMany(); // a database was restored that lacks it
+    await node.report(figures);
+    expect(await node.all()).toMatchObject([{ draining: true }]);
+    await store.db.node.updateMany({ data: { draining: false } });
+    await node.report(figures);
+    expect(node.own?.draining).toBe(false);
+    await node.report({ ...figures, stopping: true });
+    expect(await node.all()).toMatchObject([{ draining: true }]);
+    await nodeOf(store).join(identity('one'));
+    expect(await node.all()).toMatchObject([{ draining: false }]);
+  });
+
+  test('that an upgrade has left behind end, unless its migrations only add', async () => {
+    const store = await databases.openEmpty();
+    const names = known.filter((name) => !onlyAdds(name));
+    const older = nodeOf(store, names);
+    await older.join(identity('one'));
+    await store.db.node.deleteMany(); // as an upgrade does while a node is frozen
+    await older.report(figures);
+    names.pop();
+    await store.db.node.deleteMany();
+    await expect(older.report(figures)).rejects.toThrow(NodeOutdatedError);
+    await expect(nodeOf(store, names).join(identity('two'))).rejects.toThrow(NodeOutdatedError);
   });
 
   test('that have not reported for a week are forgotten', async () => {

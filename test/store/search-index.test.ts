@@ -164,7 +164,18 @@ eachDialect('the search in memory', (databases) => {
     const stamps = () => store.db.searchSegment.findMany({ orderBy: { resource: 'asc' } });
     const before = await stamps();
     await store.saveCounters({
-      clients: [{ id, connected: true, rate: 7, address: '192.0.2.1', localAddress: '', version: '1', inletBytes: 5, exportBytes: 6, lastOnlineAt: 1 }],
+      clients: [{
+        id,
+        connected: true,
+        rate: 7,
+        connections: 3,
+        address: '192.0.2.1',
+        localAddress: '',
+        version: '1',
+        inletBytes: 5,
+        exportBytes: 6,
+        lastOnlineAt: 1,
+      }],
       tunnels: [],
       hosts: [],
     });
@@ -293,4 +304,13 @@ describe('a table that is too large for the memory', () => {
     expect(index.find({ table: 'Client', ...search })?.total).toBe(512);
     expect(index.find({ table: 'User', ...search })?.total).toBe(128);
   });
+});
+
+test('texts far behind the first row of a segment are found in their rows', () => {
+  const index = new SearchIndex(1_000_000);
+  const rows = Array.from({ length: 512 }, (_, n) => [n, 0, `${'long '.repeat(40)}row ${n};`, 'key', n, null] as const);
+  expect(index.put('Client', [0, 1], rows)).toBe(true);
+  for (const n of [0, 100, 200, 511]) {
+    expect(index.find({ table: 'Client', text: `row ${n};`, withoutSecrets: true, where: {} })?.ids).toEqual(Int32Array.of(n));
+  }
 });

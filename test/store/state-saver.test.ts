@@ -8,7 +8,7 @@ afterEach(() => {
 });
 
 function tunnel(id: number, inletBytes: number): CounterBatch['tunnels'][number] {
-  return { id, running: true, inletBytes, exportBytes: 0 };
+  return { id, running: true, rate: 0, connections: 0, inletBytes, exportBytes: 0 };
 }
 
 /** A source whose batches are numbered, and what becomes of them. */
@@ -16,7 +16,11 @@ function recorded() {
   let taken = 0;
   const saved: number[] = [];
   const restored: CounterBatch[] = [];
-  const batch = (port: number): CounterBatch => ({ clients: [], tunnels: [{ id: port, running: true, inletBytes: 0, exportBytes: 0 }], hosts: [] });
+  const batch = (port: number): CounterBatch => ({
+    clients: [],
+    tunnels: [{ id: port, running: true, rate: 0, connections: 0, inletBytes: 0, exportBytes: 0 }],
+    hosts: [],
+  });
   return {
     saved,
     restored,

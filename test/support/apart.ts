@@ -40,6 +40,7 @@ export function apart(engine: EngineFace): EngineFace {
     clientOfVisitors: across((keyDigest) => engine.clientOfVisitors(keyDigest)),
     allowByPassword: across((clientId, address, password) => engine.allowByPassword(clientId, address, password)),
     isAllowedByPassword: across((clientId, address) => engine.isAllowedByPassword(clientId, address)),
+    differentSettings: across(() => engine.differentSettings()),
     probe: across((clientId, target, timeoutMs) => engine.probe(clientId, target, timeoutMs)),
     watch: (listener) => {
       let watching = true;

@@ -120,7 +120,7 @@ async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): 
       bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } },
       hostPorts: { httpPort: 80, httpsPort: 443 },
       allowLocalProxy: settings.allowLocalProxy ?? false,
-      acme: false,
+      acmeDirectory: '',
       startedAt: 0,
       allowPorts: [],
       adminUsername: 'admin',

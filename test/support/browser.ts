@@ -10,13 +10,16 @@ export interface WatchedPage {
 }
 
 /**
- * Chromium without a window while the suite that calls this runs: wrap it in `describeWith('chromium', ...)`. Each test gets
- * a context of its own, without cookies; its pages are closed when it ends.
+ * Chromium without a window while the suite that calls this runs: wrap it in `describeWith('chromium', ...)`. Each test begins without cookies and without anything else that
+ * an origin has stored. Tests share the cache and the process of the pages, which cost more to start than most pages cost to load.
  * @param more of Chromium's options
  */
 export function testBrowser(more: readonly string[] = []): { open(url: string, cookies?: readonly CookieData[]): Promise<WatchedPage> } {
   let browser: Browser;
-  let context: BrowserContext | undefined;
+  let context: BrowserContext;
+  let pages: Page[] = [];
+  /** Origins whose storage was emptied for this test. */
+  const emptied = new Set<string>();
   beforeAll(async () => {
     browser = await puppeteer.launch({
       executablePath: programPath('chromium'),
@@ -25,6 +28,7 @@ export function testBrowser(more: readonly string[] = []): { open(url: string, c
         '--in-process-gpu',
         '--disable-extensions',
         '--renderer-process-limit=1',
+        '--process-per-site',
         '--no-sandbox',
         '--disable-gpu',
         '--disable-background-networking',
@@ -38,17 +42,28 @@ export function testBrowser(more: readonly string[] = []): { open(url: string, c
         ...more,
       ],
     });
+    context = await browser.createBrowserContext();
+    await keepProcess(context);
   }, 60_000);
   afterEach(async () => {
-    await context?.close();
-    context = undefined;
+    await Promise.all(pages.map((page) => page.close()));
+    pages = [];
+    emptied.clear();
+    await context.deleteCookie(...await context.cookies());
   });
   afterAll(() => browser.close());
   return {
     async open(url, cookies = []) {
-      context ??= await browser.createBrowserContext();
-      await context.setCookie(...cookies);
       const page = await context.newPage();
+      pages.push(page);
+      const { origin } = new URL(url);
+      if (!emptied.has(origin)) {
+        emptied.add(origin);
+        const session = await page.createCDPSession();
+        await session.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' });
+        await session.detach();
+      }
+      await context.setCookie(...cookies);
       page.setDefaultTimeout(30_000);
       const complaints: string[] = [];
       page.on('console', (message) => {
@@ -56,11 +71,19 @@ export function testBrowser(more: readonly string[] = []): { open(url: string, c
       });
       page.on('pageerror', (error) => complaints.push(String(error)));
       page.on('request', (request) => {
-        const { protocol, origin } = new URL(request.url());
-        if (!['data:', 'blob:'].includes(protocol) && origin !== new URL(url).origin) complaints.push(`asks ${request.url()}`);
+        const asked = new URL(request.url());
+        if (!['data:', 'blob:'].includes(asked.protocol) && asked.origin !== origin) complaints.push(`asks ${request.url()}`);
       });
       await page.goto(url, { waitUntil: 'load' });
       return { page, complaints };
     },
   };
+}
+
+/** Opens an empty page that stays: the process of the pages of 127.0.0.1 ends with the last of them. */
+async function keepProcess(context: BrowserContext): Promise<void> {
+  const page = await context.newPage();
+  await page.setRequestInterception(true);
+  page.on('request', (request) => void request.respond({ body: '' }));
+  await page.goto('http://127.0.0.1/');
 }

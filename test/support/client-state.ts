@@ -5,6 +5,7 @@ export function onlineState(state: Partial<ClientState> = {}): ClientState {
   return {
     connected: true,
     connectedSince: 1,
+    lastHeardAt: 1,
     secure: true,
     end: null,
     address: '203.0.113.9',

@@ -6,6 +6,7 @@ import type {
   ClientState,
   ConnectionsPage,
   ConnectionState,
+  DifferentSettings,
   EngineChange,
   EngineEvent,
   EngineFace,
@@ -56,6 +57,8 @@ export class FakeEngine implements EngineFace {
   readonly health = new Map<string, HealthState>();
   /** Awaited before a change is applied. */
   beforeApply: (change: EngineChange) => void | Promise<void> = () => undefined;
+  /** What other servers have, as far as the test gives it. */
+  different: readonly DifferentSettings[] = [];
   #nextPort = 20_000;
   #lastLease = 0;
 
@@ -266,6 +269,10 @@ export class FakeEngine implements EngineFace {
 
   async traffic(): Promise<Traffic> {
     return Array.from(this.clients.values()).reduce<Traffic>(trafficSum, NO_TRAFFIC);
+  }
+
+  async differentSettings(): Promise<readonly DifferentSettings[]> {
+    return this.different;
   }
 
   async probe(_clientId: number, target: string): Promise<string> {

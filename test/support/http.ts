@@ -4,6 +4,7 @@ import { afterAll } from '@jest/globals';
 import pino from 'pino';
 import { agentFiles } from '../../src/http/agent-files.ts';
 import { type AppOptions, createApp } from '../../src/http/app.ts';
+import { auditDownload } from '../../src/http/audit-download.ts';
 import { createCallers } from '../../src/http/callers.ts';
 import { createGraphql } from '../../src/http/graphql.ts';
 import { createHttpServer } from '../../src/http/server.ts';
@@ -41,7 +42,7 @@ export function testApps(): (options?: Partial<AppOptions & Pick<ServiceParts, '
       await closed;
     }))
   );
-  return async ({ settings = { basePath: '', trustedProxies: [] }, now, stalledMs, ...options } = {}) => {
+  return async ({ settings = { basePath: '', trustedProxies: [] }, now, stalledMs, log = pino({ level: 'silent' }), ...options } = {}) => {
     const api = await openTestSchema(databases, {}, now);
     const own = { ...credentials, allowVkeyLogin: false, basePath: settings.basePath };
     const callers = createCallers({ services: api.services, settings: own });
@@ -51,11 +52,12 @@ export function testApps(): (options?: Partial<AppOptions & Pick<ServiceParts, '
       graphql,
       legacy: (_request, _response, next) => next(),
       metrics: (_request, _response, next) => next(),
+      auditDownload: auditDownload(api.services, callers, log),
       agents: agentFiles(api.services, { dataDir: '' }),
       overTls: false,
       health: {},
       version: '1.2.3',
-      log: pino({ level: 'silent' }),
+      log,
       ...options,
     });
     const server = createHttpServer(app, undefined, stalledMs).listen(0, '127.0.0.1');

@@ -23,8 +23,8 @@ export type Direction = 'down' | 'up' | 'both';
 const CHUNK = Buffer.alloc(64 * 1024, 7);
 const HEAD_BYTES = 8;
 
-/** Starts what the limits are measured on. Ends with `endChildren`, the target with `close`. */
-export async function startLimited(options: ServerOptions = {}): Promise<Limited> {
+/** Starts what the limits are measured on. Ends with `endChildren`, the target with `close`. @param ofAgent the environment of the agent */
+export async function startLimited(options: ServerOptions = {}, ofAgent: ServerOptions['environment'] = {}): Promise<Limited> {
   const received = new Map<number, number>();
   const target = net.createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => socket.destroy()); // cut connections are what is measured
@@ -36,7 +36,7 @@ export async function startLimited(options: ServerOptions = {}): Promise<Limited
   const server = await startServer(options);
   const vkey = 'the key of the limited';
   const clientId = await write(server, '/client/add/', { vkey, remark: 'limited' });
-  const agent = await startAgent(server, vkey);
+  const agent = await startAgent(server, vkey, ofAgent);
   const [one, other] = [await openTunnel(server, clientId, `127.0.0.1:${address.port}`), await openTunnel(server, clientId, `127.0.0.1:${address.port}`)];
   return { server, agent, clientId, vkey, ports: [one.port, other.port], tunnels: [one.id, other.id], received, close: () => target.close() };
 }

@@ -29,7 +29,7 @@ type ModeLine = 'half close' | 'rate';
 export interface ModeUnderTest {
   readonly mode: string;
   /** How its connections go, if there are several ways. */
-  readonly way?: 'direct' | 'relayed';
+  readonly way?: 'direct' | 'relayed' | 'datagrams';
   /** Starts something to reach, on 127.0.0.1 by default, which sends back what it gets. @returns what the tunnel needs beside its mode */
   target(host?: string): Promise<Partial<WantedTunnel>>;
   /** A visitor program on this machine; the tunnel may notice it only with its first text. @param host an address of the tunnel's port, else 127.0.0.1 */
@@ -121,6 +121,30 @@ export const modes: readonly ModeUnderTest[] = [
       });
       return talk(socket);
     },
+  },
+  {
+    mode: 'socks5',
+    way: 'datagrams',
+    target: async (host) => ({ targets: [(await udpEcho('', host)).address] }),
+    visit: async ({ port, targets: [target = ''] }, _, host = '127.0.0.1') => {
+      const control = await visit(port, host);
+      const client = new SocksClient({ proxy: { host, port, type: 5 }, command: 'associate', destination: { host: '0.0.0.0', port: 0 } });
+      const established = new Promise<number>((resolve, reject) => {
+        client.once('established', ({ remoteHost }) => resolve(remoteHost?.port ?? 0)).once('error', reject);
+      });
+      client.connect(control);
+      const association = await established;
+      const peer = await udpPeer(host.includes(':') ? host : '127.0.0.1');
+      const remoteHost = parseTarget(target) ?? { host: '', port: 0 };
+      return {
+        echo: async (text) => {
+          const answer = await peer.ask(SocksClient.createUDPFrame({ remoteHost, data: Buffer.from(text) }), association, host);
+          return String(SocksClient.parseUDPFrame(answer).data);
+        },
+        over: () => closed(control),
+      };
+    },
+    cannot: { 'half close': 'datagrams have no end' },
   },
   {
     mode: 'udp',

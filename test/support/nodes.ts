@@ -1,5 +1,6 @@
 import type { EngineOptions } from '../../src/engine/engine-options.ts';
 import type { EngineChange, WantedTunnel } from '../../src/engine/face.ts';
+import type { NodeOptions } from '../../src/engine/other-nodes.ts';
 import { eventually } from './eventually.ts';
 import { openTunnel, startEngine, type TestEngine } from './tunnel.ts';
 
@@ -11,13 +12,16 @@ export interface TestNode extends TestEngine {
   readonly name: string;
 }
 
+/** How a node is started. */
+type StartedNode = NonNullable<Parameters<typeof startEngine>[0]> & Pick<Partial<NodeOptions>, 'key' | 'settings'> & { readonly startedAt?: number };
+
 /** Starts an engine that is a node, without others. */
 export async function startNode(
   name: string,
-  { key = NODE_KEY, ...options }: Parameters<typeof startEngine>[0] & { readonly key?: string } = {},
+  { key = NODE_KEY, startedAt = 0, settings, ...options }: StartedNode = {},
 ): Promise<TestNode> {
-  const started = await startEngine({ node: { name, version: '0.0.1', key }, ...options });
-  started.engine.nodes?.open({ host: '127.0.0.1', port: started.bridge.tls.port, bridgePort: started.bridge.port });
+  const started = await startEngine({ node: { name, version: '0.0.1', key, ...settings && { settings } }, ...options });
+  started.engine.nodes?.open({ host: '127.0.0.1', port: started.bridge.tls.port, bridgePort: started.bridge.port }, startedAt);
   return { ...started, name };
 }
 
@@ -33,7 +37,7 @@ export async function startNodes(names: readonly string[], options: Partial<Engi
 /** Tells each node where the others are. */
 export function meet(nodes: readonly TestNode[]): void {
   const peers = nodes.map(({ name, bridge }) => ({ name, host: '127.0.0.1', port: bridge.tls.port, bridgePort: bridge.port }));
-  for (const { engine } of nodes) engine.nodes?.use(peers);
+  for (const { engine } of nodes) engine.nodes?.use(peers, performance.now());
 }
 
 /** The names of the nodes that a node can reach. */

@@ -10,6 +10,8 @@ export interface PostgresqlRelay {
    * connection either.
    */
   lose(what: 'commit' | 'response', away?: boolean): void;
+  /** Forwards nothing any more, or goes on: connections stay open, and new ones are accepted. */
+  freeze(on: boolean): void;
   /** Cuts all connections, and accepts none. */
   goAway(): void;
   /** Accepts connections again. */
@@ -17,12 +19,13 @@ export interface PostgresqlRelay {
   close(): void;
 }
 
-/** Starts a relay to the database of a URL with a `host` parameter. */
-export async function relayToPostgresql(url: string): Promise<PostgresqlRelay> {
+/** Starts a relay to the database of a URL with a `host` parameter. @param at the address on which it listens */
+export async function relayToPostgresql(url: string, at = '127.0.0.1'): Promise<PostgresqlRelay> {
   const { pathname, searchParams } = new URL(url);
   const sockets = new Set<net.Socket>();
   let losing: { readonly what: 'commit' | 'response'; readonly away: boolean } | undefined;
   let away = false;
+  let frozen = false;
   const goAway = (): void => {
     away = true;
     for (const socket of sockets) socket.destroy();
@@ -40,6 +43,7 @@ export async function relayToPostgresql(url: string): Promise<PostgresqlRelay> {
     };
     for (const socket of [near, far]) {
       sockets.add(socket);
+      if (frozen) socket.pause();
       socket.on('error', cut).on('close', () => {
         sockets.delete(socket);
         cut();
@@ -63,13 +67,20 @@ export async function relayToPostgresql(url: string): Promise<PostgresqlRelay> {
       else near.write(bytes);
     });
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  await once(server.listen(0, at), 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the relay does not listen');
   return {
-    url: `postgresql://postgres@127.0.0.1:${address.port}${pathname}`,
+    url: `postgresql://postgres@${at}:${address.port}${pathname}`,
     lose(what, stays = false) {
       losing = { what, away: stays };
+    },
+    freeze(on) {
+      frozen = on;
+      for (const socket of sockets) {
+        if (on) socket.pause();
+        else socket.resume();
+      }
     },
     goAway,
     comeBack() {

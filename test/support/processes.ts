@@ -27,10 +27,15 @@ export const quickStart = ['--liftoff-only', '--wasm-lazy-compilation'];
 /** The environment of a server that makes many passwords, none of which has to be hard to guess. */
 export const cheapHashes = { NODE_OPTIONS: `--import ${pathToFileURL(path.resolve(import.meta.dirname, 'cheap-hashes.mjs')).href}` };
 
+/** The environment of an agent that waits a tenth of the usual time before it connects again: for tests that are not about this time. */
+export const soonBack = { NODE_OPTIONS: `--import ${pathToFileURL(path.resolve(import.meta.dirname, 'soon-back.mjs')).href}` };
+
 /** The program as `adit server`, in a process of its own. */
 export interface ServerProcess {
   readonly child: Child;
   readonly dataDir: string;
+  /** The address of the API; left out = 127.0.0.1. */
+  readonly httpHost?: string;
   readonly httpPort: number;
   readonly bridgePort: number;
   readonly tlsPort: number;
@@ -107,12 +112,13 @@ async function startOnce(
     ...fast(root),
     ...environment,
   }, said);
-  const [, http, bridge, tls, fingerprint = '', hosts, secureHosts] = await child.says(
-    /API +https?:\/\/127\.0\.0\.1:(\d+)[^]*Bridge +127\.0\.0\.1:(\d+), over TLS :(\d+)[^]*SHA-256 ([0-9a-f]{64})[^]*Hosts +HTTP 127\.0\.0\.1:(\d+), HTTPS :(\d+)/,
+  const [, httpHost = '', http, bridge, tls, fingerprint = '', hosts, secureHosts] = await child.says(
+    /API +https?:\/\/([\d.]+):(\d+)[^]*Bridge +[\d.]+:(\d+), over TLS :(\d+)[^]*SHA-256 ([0-9a-f]{64})[^]*Hosts +HTTP [\d.]+:(\d+), HTTPS :(\d+)/,
   );
   return {
     child,
     dataDir,
+    httpHost,
     httpPort: Number(http),
     bridgePort: Number(bridge),
     tlsPort: Number(tls),
@@ -180,10 +186,14 @@ export function signedNow(): { readonly auth_key: string; readonly timestamp: nu
 }
 
 /** Makes a signed legacy call. @returns the answer's JSON @throws when the server can't be reached or answers no JSON */
-export async function call({ httpPort }: Pick<ServerProcess, 'httpPort'>, route: string, parameters: Parameters = {}): Promise<unknown> {
+export async function call(
+  { httpHost = '127.0.0.1', httpPort }: Pick<ServerProcess, 'httpHost' | 'httpPort'>,
+  route: string,
+  parameters: Parameters = {},
+): Promise<unknown> {
   const body = new URLSearchParams(Object.entries({ ...signedNow(), ...parameters }).map(([name, value]) => [name, String(value)]));
   // Without keep-alive: no connection of ours counts among the server's file descriptors afterwards.
-  const response = await fetch(`http://127.0.0.1:${httpPort}${route}`, { method: 'POST', body, headers: { connection: 'close' } });
+  const response = await fetch(`http://${httpHost}:${httpPort}${route}`, { method: 'POST', body, headers: { connection: 'close' } });
   return response.json();
 }
 
@@ -199,7 +209,7 @@ export async function metrics({ httpPort }: Pick<ServerProcess, 'httpPort'>): Pr
 const written = z.object({ status: z.literal(1), msg: z.string(), id: z.number().default(0) });
 
 /** Makes a signed call that writes. @returns the new record's id, if one was made @throws when it is refused */
-export async function write(server: Pick<ServerProcess, 'httpPort'>, route: string, parameters: Parameters): Promise<number> {
+export async function write(server: Pick<ServerProcess, 'httpHost' | 'httpPort'>, route: string, parameters: Parameters): Promise<number> {
   const answer = await call(server, route, parameters);
   const { success, data } = written.safeParse(answer);
   if (!success) throw new Error(`${route} answered ${JSON.stringify(answer)}`);
@@ -215,13 +225,13 @@ export async function getClient(server: ServerProcess, id: number): Promise<z.ou
 }
 
 /** A tunnel's record. */
-export async function getTunnel(server: ServerProcess, id: number): Promise<z.output<typeof tunnel>['data']> {
+export async function getTunnel(server: Pick<ServerProcess, 'httpPort'>, id: number): Promise<z.output<typeof tunnel>['data']> {
   return tunnel.parse(await call(server, '/index/getonetunnel/', { id })).data;
 }
 
 /** Opens a tunnel, a tcp one by default, on a port that the server picks. @returns its id and port */
 export async function openTunnel(
-  server: ServerProcess,
+  server: Pick<ServerProcess, 'httpPort'>,
   clientId: number,
   target: string,
   type: 'tcp' | 'udp' | 'httpProxy' | 'socks5' | 'file' = 'tcp',

@@ -53,7 +53,7 @@ export const schemaSettings: Services['settings'] = {
   bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } },
   hostPorts: { httpPort: 80, httpsPort: 443 },
   allowLocalProxy: false,
-  acme: false,
+  acmeDirectory: '',
   startedAt: 0,
   allowPorts: [],
   adminUsername: 'admin',

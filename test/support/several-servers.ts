@@ -1,8 +1,9 @@
+import { createHash } from 'node:crypto';
 import process from 'node:process';
 import { z } from 'zod';
 import { Child } from './child.ts';
 import { eventuallyAsync } from './eventually.ts';
-import { programOf, quickStart, type ServerProcess, signedNow, startServer } from './processes.ts';
+import { authKey, newDataDir, programOf, quickStart, type ServerProcess, signedNow, startServer } from './processes.ts';
 
 /** A server among others, and the address on which its tunnels listen: they share a machine. */
 export interface TogetherServer extends ServerProcess {
@@ -10,9 +11,17 @@ export interface TogetherServer extends ServerProcess {
   readonly tunnelHost: string;
 }
 
+/** The ports of tunnels of the servers on one database: they must be free at all servers, so none is one that the system gives to connections. */
+function portsOf(url: string): string {
+  const name = createHash('sha256').update(new URL(url).pathname).digest();
+  const first = 10_000 + 200 * (name.readUInt32BE() % 110);
+  return `${first}-${first + 199}`;
+}
+
 /** The settings of the server with this number, from 1 on. */
 export function settingsOf(url: string, number: number): Readonly<Record<string, string>> {
   return {
+    ADIT_ALLOW_PORTS: portsOf(url),
     ADIT_DATABASE_URL: url,
     ADIT_NODE: `node${number}`,
     ADIT_NODE_ADDRESS: '127.0.0.1',
@@ -20,6 +29,17 @@ export function settingsOf(url: string, number: number): Readonly<Record<string,
     ADIT_LEAVE_SECONDS: '0',
     ADIT_LOG_LEVEL: 'info',
   };
+}
+
+/** What `adit nodes` prints when it asks a server, and how it ends. @param words its arguments @param key its `auth_key` */
+export async function aditNodes({ httpPort }: Pick<ServerProcess, 'httpPort'>, words: readonly string[] = [], key = authKey) {
+  const child = new Child(process.execPath, [...quickStart, programOf(), 'nodes', ...words], {
+    ADIT_DATA_DIR: newDataDir(),
+    ADIT_HTTP_PORT: String(httpPort),
+    ADIT_AUTH_KEY: key,
+  });
+  const { code } = await child.exited;
+  return { code, output: child.output };
 }
 
 /** What `adit nodes invite` prints on a server. */
@@ -53,10 +73,13 @@ export async function joinServers(
 const answer = z.object({ data: z.record(z.string(), z.unknown()).nullish(), errors: z.array(z.unknown()).optional() });
 
 /** Runs an operation as an administrator. @throws if it fails */
-export async function graphql({ httpPort }: Pick<ServerProcess, 'httpPort'>, query: string): Promise<Readonly<Record<string, unknown>>> {
+export async function graphql(
+  { httpHost = '127.0.0.1', httpPort }: Pick<ServerProcess, 'httpHost' | 'httpPort'>,
+  query: string,
+): Promise<Readonly<Record<string, unknown>>> {
   const { auth_key: key, timestamp } = signedNow();
   const headers = { 'content-type': 'application/json', 'x-adit-auth-key': key, 'x-adit-timestamp': String(timestamp), connection: 'close' };
-  const response = await fetch(`http://127.0.0.1:${httpPort}/graphql`, { method: 'POST', headers, body: JSON.stringify({ query }) });
+  const response = await fetch(`http://${httpHost}:${httpPort}/graphql`, { method: 'POST', headers, body: JSON.stringify({ query }) });
   const { data, errors } = answer.parse(await response.json());
   if (!data || errors) throw new Error(JSON.stringify(errors));
   return data;

@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterAll, afterEach } from '@jest/globals';
+import { Clients } from '../../src/engine/client-index.ts';
 import { Ticker } from '../../src/engine/limits/meter.ts';
 import { Visitors } from '../../src/engine/limits/visitors.ts';
 import type { WantedHost } from '../../src/engine/face.ts';
 import { HEAD_LIMITS } from '../../src/engine/http/head.ts';
 import { Certificates } from '../../src/engine/vhost/tls/certificates.ts';
-import { type HostEntry, Hosts } from '../../src/engine/vhost/hosts.ts';
+import type { HostEntry } from '../../src/engine/vhost/host-entry.ts';
+import { Hosts } from '../../src/engine/vhost/hosts.ts';
 import { VHOST_TIMING } from '../../src/engine/vhost/slow-visitors.ts';
 import type { VhostPolicy } from '../../src/engine/vhost/vhost-context.ts';
 import { VhostServer, type VhostOptions } from '../../src/engine/vhost/vhost-server.ts';
@@ -63,7 +65,7 @@ async function start(hosts: readonly WantedHost[], options: Partial<VhostOptions
     void join(far, { host: name, port: Number(port) }, telling);
     return near;
   };
-  const all = new Hosts(new Ticker(), new Visitors(), new Certificates(log.logger), 5000);
+  const all = new Hosts(new Clients(), new Ticker(), new Visitors(), new Certificates(log.logger), 5000);
   for (const host of hosts) all.set(host);
   const parts: VhostOptions & VhostPolicy = {
     log: log.logger,

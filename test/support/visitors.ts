@@ -15,7 +15,7 @@ export class Visitors {
 
   private constructor(port: number, host: () => string, eachMs: number) {
     this.#timer = setInterval(() => {
-      const one = this.#visit(port, host()).finally(() => this.#open.delete(one));
+      const one = this.#visit(port, host).finally(() => this.#open.delete(one));
       this.#open.add(one);
     }, eachMs);
   }
@@ -32,11 +32,11 @@ export class Visitors {
     return this.done;
   }
 
-  async #visit(port: number, host: string): Promise<void> {
+  async #visit(port: number, host: () => string): Promise<void> {
     const began = performance.now();
     let problem = '';
     try {
-      const socket = await visit(port, host);
+      const socket = await visit(port, host());
       const answer = await Promise.race([roundTrip(socket, 'hello'), closed(socket).then(() => 'nothing: the connection was closed')]);
       if (answer !== 'hello') problem = `the answer was ${answer}`;
       socket.destroy();

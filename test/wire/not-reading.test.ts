@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { expect, jest, test } from '@jest/globals';
 import { Batch } from '../../src/wire/batch.ts';
 import { Frame } from '../../src/wire/frames.ts';
@@ -184,23 +185,35 @@ test('if 64 MB of control messages wait for all sessions together, the session w
   small.mux.close('the test is over');
 });
 
-test('a session whose control messages take too much time ends, however few they are', async () => {
+/** Sends up to 100 control messages, each of which takes 500 ms. @param busy whether the process works during this time, or waits for a processor */
+async function expensive(busy: boolean): Promise<readonly string[]> {
   const { mux, ended } = stuck('server', () => {
     later += 500;
   });
   let later = 0;
   const now = performance.now.bind(performance);
   const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + later);
+  const usage = jest.spyOn(process, 'cpuUsage').mockImplementation((before) => ({ user: (busy ? later * 1000 : 0) - (before?.user ?? 0), system: 0 }));
   try {
     // Each costs 5 MB, of which the session earns 2 MB in that time.
     for (let sent = 0; sent < 100 && ended.length === 0; sent++) {
       mux.onData(controls(1));
       await nextIteration();
     }
+    return [...ended];
   } finally {
     clock.mockRestore();
+    usage.mockRestore();
+    mux.close('the test is over');
   }
-  expect(ended).toEqual(['protocol error: control messages that take more time than a session may']);
+}
+
+test('a session whose control messages take too much time ends, however few they are', async () => {
+  expect(await expensive(true)).toEqual(['protocol error: control messages that take more time than a session may']);
+});
+
+test('time in which the process waits for a processor is not counted', async () => {
+  expect(await expensive(false)).toEqual([]);
 });
 
 test('readers that waited go on a few at a time, so that what they bring fits', async () => {

@@ -8,6 +8,7 @@ import type { AgentRecords, DeclaredKind } from '../face.ts';
 import type { DirectBytes } from '../limits/direct-traffic.ts';
 import { type AgentInfo, agentMessageSchema } from '../../wire/agent-messages.ts';
 import type { ServerMessage } from '../../wire/session-messages.ts';
+import { AnswerWatch } from './answer-watch.ts';
 import { BridgeSession, MAX_STREAMS, type SessionStart } from './bridge-session.ts';
 
 /** How an agent's session begins. */
@@ -22,6 +23,8 @@ export interface AgentSessionStart extends SessionStart {
   readonly overview: () => Iterable<OverviewRow>;
   /** The records of the entries that it declares; undefined = it doesn't run in configuration-file mode. */
   readonly records: AgentRecords | undefined;
+  /** The agent answers neither to a stream nor to a ping; undefined = there is no other server that it could be asked by. */
+  readonly onDoubt: (() => void) | undefined;
   /** The agent ends, or has moved to another server: it takes no new streams. */
   readonly onLeaving: (session: AgentSession) => void;
   /** The session is over; called once, with whether that is the agent's fault, as for `MuxHandlers.onClose`. */
@@ -38,6 +41,7 @@ export class AgentSession extends BridgeSession {
   readonly #onGone: AgentSessionStart['onGone'];
   readonly #records: AgentRecords | undefined;
   readonly #overview: AgentSessionStart['overview'];
+  readonly #watch: AnswerWatch | undefined;
   #overviewAt = Number.NEGATIVE_INFINITY;
   /** An overview is being sent. */
   #overviewing = false;
@@ -63,6 +67,7 @@ export class AgentSession extends BridgeSession {
     this.#onGone = start.onGone;
     this.#records = start.records;
     this.#overview = start.overview;
+    this.#watch = start.onDoubt && start.info.answersPings ? new AnswerWatch(this.mux, start.onDoubt) : undefined;
     this.log.info({ version: start.info.version, tls: this.secure }, 'agent connected');
   }
 
@@ -72,6 +77,7 @@ export class AgentSession extends BridgeSession {
    * @param credit as for `Opener.open`. An agent of an older version takes a whole window and ignores the payload's credit
    */
   open(payload: Buffer, dataFollows = false, credit?: number): Stream | undefined {
+    this.#watch?.asked();
     return this.#leaving || this.streamCount >= MAX_STREAMS ? undefined : this.mux.open(payload, dataFollows, this.info.credit ? credit : undefined);
   }
 
@@ -94,6 +100,7 @@ export class AgentSession extends BridgeSession {
   protected override onControl(message: unknown): void {
     const { data } = agentMessageSchema.safeParse(message);
     if (data?.type === 'traffic') this.#onTraffic(data.tunnelId, data);
+    else if (data?.type === 'pong') return;
     else if (data?.type === 'health') this.#takeHealth(data);
     else if (data?.type === 'drain') {
       if (this.#leaving) return;
@@ -188,6 +195,7 @@ export class AgentSession extends BridgeSession {
   protected override onGone(atFault: boolean): void {
     this.#gone = true;
     clearTimeout(this.#overviewTimer);
+    this.#watch?.stop();
     this.#records?.close();
     this.#onGone(this, atFault);
   }

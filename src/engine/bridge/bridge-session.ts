@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
+import * as z from 'zod';
 import { Mux, type MuxOptions, type Stream } from '../../wire/mux.ts';
 import type { OtherServer, OtherServersMessage } from '../../wire/other-servers.ts';
 import { byeSchema } from '../../wire/session-messages.ts';
+import { pingSchema, type Pong } from '../../wire/standby-messages.ts';
 import type { ByteSocket, SocketAddress } from '../../wire/socket.ts';
 import type { SessionEnd } from '../face.ts';
 import { type Reason, reasons, sessionEndOf } from './reasons.ts';
@@ -11,6 +13,11 @@ import { type Reason, reasons, sessionEndOf } from './reasons.ts';
  * the visitors of this client are refused; other clients are not affected.
  */
 export const MAX_STREAMS = 20_000;
+
+/** Control messages of every peer. */
+const peerMessageSchema = z.discriminatedUnion('type', [byeSchema, pingSchema]);
+
+const PONG: Pong = { type: 'pong' };
 
 /** How a session begins. */
 export interface SessionStart {
@@ -51,11 +58,12 @@ export abstract class BridgeSession {
     this.mux = new Mux(socket, 'server', {
       onOpen: (stream, payload) => this.onOpen(stream, payload),
       onControl: (message) => {
-        const bye = byeSchema.safeParse(message);
-        if (bye.success) {
+        const { data } = peerMessageSchema.safeParse(message);
+        if (data?.type === 'bye') {
           this.#end = 'agentStopped';
-          this.mux.close(`the ${who} says: ${bye.data.text}`);
-        } else this.onControl(message);
+          this.mux.close(`the ${who} says: ${data.text}`);
+        } else if (data?.type === 'ping') this.mux.sendControl(PONG);
+        else this.onControl(message);
       },
       onClose: (reason, _cut, atFault) => {
         if (atFault) this.#end = 'protocol';
@@ -69,7 +77,7 @@ export abstract class BridgeSession {
   /** The peer opened a stream: join it with a socket or reset it. */
   protected abstract onOpen(stream: Stream, payload: Buffer): void;
 
-  /** A control message other than the end of the session, not yet validated. */
+  /** A control message other than those of every session, not yet validated. */
   protected abstract onControl(message: unknown): void;
 
   /** The session is over; called once. @param atFault as for `MuxHandlers.onClose` */
@@ -83,6 +91,11 @@ export abstract class BridgeSession {
   /** Why it ended, for people. */
   get endText(): string {
     return this.#endText;
+  }
+
+  /** How long the peer was not heard, in ms. */
+  get silence(): number {
+    return this.mux.silence;
   }
 
   get streamCount(): number {

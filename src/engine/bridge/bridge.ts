@@ -7,17 +7,19 @@ import { FairQueue } from '../../stream-handlers/fair-queue.ts';
 import type { Attempts } from '../../rules/attempts.ts';
 import { unlimited } from '../../wire/control-budget.ts';
 import { HandshakeError, type Refusal } from '../../wire/handshake-error.ts';
-import { acceptHandshake, keyIdOf, newSessionId, refuseUnread, type Offer, type Role } from '../../wire/handshake.ts';
+import { acceptHandshake, newSessionId, refuseUnread, type Offer, type Role } from '../../wire/handshake.ts';
 import type { HealthMessage } from '../../wire/health.ts';
 import { NODE_BEATS, nodeInfoSchema } from '../../wire/node-messages.ts';
 import { agentInfoSchema } from '../../wire/agent-messages.ts';
-import type { Welcome } from '../../wire/session-messages.ts';
+import type { SessionWelcome, Welcome } from '../../wire/session-messages.ts';
+import { STANDBY_BEATS_MS } from '../../wire/standby-messages.ts';
 import type { OtherServer } from '../../wire/other-servers.ts';
 import type { OverviewRow } from '../../wire/overview.ts';
 import type { ByteSocket, ListenOptions, SocketBackend, SocketServer, TlsIdentity } from '../../wire/socket.ts';
 import { fingerprintOf } from '../../wire/tls.ts';
 import { visitorInfoSchema, type VisitWelcome } from '../../wire/visit-messages.ts';
-import type { ClientEntry, Clients } from '../clients.ts';
+import type { Clients } from '../client-index.ts';
+import type { ClientEntry } from '../clients.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
 import type { DirectBytes } from '../limits/direct-traffic.ts';
 import type { Declarations } from '../face.ts';
@@ -28,6 +30,7 @@ import { HandshakeQueue } from '../limits/handshake-queue.ts';
 import { type NodeHandlers, NodeSession } from './node-session.ts';
 import { NpcNotice } from './npc-notice.ts';
 import { type Reason, reasons } from './reasons.ts';
+import { StandbySession } from './standby-session.ts';
 import { type VisitedTunnel, VisitorSession } from './visitor-session.ts';
 
 /** Timing that tests shorten. */
@@ -91,7 +94,14 @@ export interface BridgeOptions {
   /** A client's agent connected or disconnected. */
   readonly onSeen: (entry: ClientEntry) => void;
   /** The other servers of the installation; undefined = this is the only one. */
-  nodes(): (NodeHandlers & { readonly name: string; readonly key: string; readonly others: readonly OtherServer[] }) | undefined;
+  nodes():
+    | (NodeHandlers & {
+      readonly name: string;
+      readonly others: readonly OtherServer[];
+      /** The client's agent, which is connected here, does not answer. */
+      doubt(clientId: number): void;
+    })
+    | undefined;
 }
 
 /** The ports that agents and visitors connect to: authenticates them, and limits what unauthenticated connections cost. */
@@ -101,6 +111,7 @@ export class Bridge {
   readonly #sessions = new Map<string, AgentSession>();
   readonly #visits = new Map<string, VisitorSession>();
   readonly #nodes = new Set<NodeSession>();
+  readonly #standbys = new Set<StandbySession>();
   readonly #unfinished = new Set<ByteSocket>();
   readonly #places: HandshakePlaces;
   readonly #handshakeQueue = new HandshakeQueue();
@@ -136,6 +147,8 @@ export class Bridge {
       sessions: this.#sessions.size,
       /** Sessions of visitors. */
       visits: this.#visits.size,
+      /** Sessions of agents that are connected to another server. */
+      standbys: this.#standbys.size,
       /** Unfinished. */
       handshakes: this.#places.size,
       /** Connections with an invalid or late handshake. */
@@ -189,7 +202,14 @@ export class Bridge {
   /** Sends agents and visitors to other servers, and refuses new ones; or accepts them again. Those that do not go are served. */
   leave(on: boolean): void {
     this.#leaving = on;
-    if (on) { for (const session of this.#allSessions()) session.drain(); }
+    if (!on) return;
+    for (const session of this.#allSessions()) session.drain();
+    for (const standby of this.#standbys) standby.close('shutdown');
+  }
+
+  /** Ends the sessions of nodes whose secret is no longer accepted. */
+  checkNodes(): void {
+    for (const session of this.#nodes) session.checkSecret();
   }
 
   /** Notifies the agents; from now on only data connections are accepted. */
@@ -207,7 +227,7 @@ export class Bridge {
   async close(): Promise<void> {
     this.#closed.abort();
     for (const socket of this.#unfinished) socket.destroy(true);
-    for (const session of [...this.#allSessions(), ...this.#nodes]) session.close('shutdown');
+    for (const session of [...this.#allSessions(), ...this.#nodes, ...this.#standbys]) session.close('shutdown');
     await Promise.all(this.#servers.map((server) => server.close()));
   }
 
@@ -271,6 +291,7 @@ export class Bridge {
     else if (offer.role === 'node' && offer.proven) this.#acceptNode(socket, offer);
     else if (await this.#waitForPenalty(socket, offer)) {
       if (offer.role === 'visit') this.#acceptVisit(socket, offer);
+      else if (offer.role === 'standby') this.#acceptStandby(socket, offer);
       else if (offer.role === 'node') this.#refuseKey(socket, offer, 'a server offered a secret that is not that of this installation');
       else this.#acceptMux(socket, offer);
     }
@@ -279,19 +300,15 @@ export class Bridge {
   #keyOf(role: Role, keyId: string): string | Buffer | undefined {
     switch (role) {
       case 'mux':
+      case 'standby':
         return this.#options.clients.byKeyId(keyId)?.wanted.vkey;
       case 'visit':
         return this.#options.visited(keyId)?.password;
       case 'node':
-        return this.#nodeKey(keyId);
+        return this.#options.nodes()?.keys.byId(keyId);
       case 'data':
         return this.#sessionOf(keyId)?.key;
     }
-  }
-
-  #nodeKey(keyId: string): string | undefined {
-    const key = this.#options.nodes()?.key;
-    return key !== undefined && keyIdOf(key) === keyId ? key : undefined;
   }
 
   #sessionOf(id: string): AgentSession | VisitorSession | undefined {
@@ -320,7 +337,7 @@ export class Bridge {
    */
   async #waitForPenalty(socket: ByteSocket, offer: Offer): Promise<boolean> {
     const { proven, role, keyId } = offer;
-    const lastSeenAt = role === 'mux' ? this.#options.clients.byKeyId(keyId)?.lastAddress ?? '' : '';
+    const lastSeenAt = role === 'mux' || role === 'standby' ? this.#options.clients.byKeyId(keyId)?.lastAddress ?? '' : '';
     const wait = this.#options.attempts.queueKey(socket.remoteAddress, this.#options.now(), proven ? { lastSeenAt } : { wrong: keyId });
     if (wait === Number.POSITIVE_INFINITY) {
       this.#refuse(offer, 'busy', { retryAfterMs: BUSY_MS });
@@ -381,7 +398,8 @@ export class Bridge {
   #acceptNode(socket: ByteSocket, offer: Offer): void {
     const handlers = this.#options.nodes();
     const info = nodeInfoSchema.safeParse(offer.info);
-    if (!handlers || !socket.channelSecret || !info.success) {
+    const secret = handlers?.keys.byId(offer.keyId);
+    if (!handlers || secret === undefined || !socket.channelSecret || !info.success) {
       this.#refuse(offer, socket.channelSecret ? 'bad-info' : 'tls-needed', { tls: this.#open?.address.tls });
       return;
     }
@@ -397,29 +415,72 @@ export class Bridge {
       log: this.#options.log,
       mux: { ...NODE_BEATS, controlBudget: unlimited() },
       info: info.data,
+      secret,
       handlers,
       onGone: () => this.#nodes.delete(session),
     });
     this.#nodes.add(session);
   }
 
-  #acceptMux(socket: ByteSocket, offer: Offer): void {
+  /** The client of an agent that may connect; undefined = it was refused. */
+  #clientOf(socket: ByteSocket, offer: Offer): ClientEntry | undefined {
     const { clients, now } = this.#options;
     const entry = clients.byKeyId(offer.keyId);
     if (!offer.proven || !entry) {
       this.#refuseKey(socket, offer, 'an agent offered a vkey that no client has');
-      return;
+      return undefined;
     }
-    const info = agentInfoSchema.safeParse(offer.info);
-    const problem = this.#closing ? 'shutdown' : entry.blocked(now()) || (info.success ? '' : 'bad-info');
-    if (problem !== '' || !info.success) {
-      this.#refuse(offer, problem || 'bad-info');
-      return;
+    const problem = this.#closing ? 'shutdown' : entry.blocked(now());
+    if (problem !== '') {
+      this.#refuse(offer, problem);
+      return undefined;
     }
     if (entry.wanted.crypt && !socket.channelSecret) {
       this.#refuse(offer, 'tls-needed', { tls: this.#open?.address.tls });
+      return undefined;
+    }
+    return entry;
+  }
+
+  /** An agent that is connected to another server. */
+  #acceptStandby(socket: ByteSocket, offer: Offer): void {
+    const entry = this.#clientOf(socket, offer);
+    if (!entry) return;
+    if (!entry.maySession(this.#options.now())) {
+      this.#refuse(offer, 'too-often', { retryAfterMs: TOO_OFTEN_MS });
       return;
     }
+    const id = newSessionId();
+    const welcome: SessionWelcome = { sessionId: id, heartbeatMs: STANDBY_BEATS_MS, compress: false };
+    const key = offer.accept(welcome);
+    entry.standby?.close('replaced');
+    const session = new StandbySession({
+      id,
+      key,
+      clientId: entry.wanted.id,
+      socket,
+      log: this.#options.log,
+      mux: { heartbeatMs: STANDBY_BEATS_MS, controlBudget: entry.controlBudget },
+      onGone: (gone, atFault) => {
+        this.#standbys.delete(gone);
+        if (atFault) entry.sessionBroken(this.#options.now());
+        if (entry.standby === gone) entry.standby = undefined;
+      },
+    });
+    this.#standbys.add(session);
+    entry.standby = session;
+  }
+
+  #acceptMux(socket: ByteSocket, offer: Offer): void {
+    const entry = this.#clientOf(socket, offer);
+    if (!entry) return;
+    const { now } = this.#options;
+    const info = agentInfoSchema.safeParse(offer.info);
+    if (!info.success) {
+      this.#refuse(offer, 'bad-info');
+      return;
+    }
+    const nodes = this.#options.nodes();
     const declarations = this.#options.declarations();
     if (info.data.configFile && (!entry.wanted.configAllowed || !declarations)) {
       this.#refuse(offer, entry.wanted.configAllowed ? 'starting' : 'config-refused');
@@ -432,7 +493,7 @@ export class Bridge {
     const id = newSessionId();
     const { compress } = entry.wanted;
     const { heartbeatMs } = this.#timing;
-    const welcome: Welcome = { clientId: entry.wanted.id, sessionId: id, heartbeatMs, compress };
+    const welcome: Welcome = { clientId: entry.wanted.id, sessionId: id, heartbeatMs, compress, answersPings: true };
     const key = offer.accept(welcome);
     this.#replace(entry, socket);
     const session = new AgentSession({
@@ -447,6 +508,7 @@ export class Bridge {
       onHealth: (message) => this.#options.onHealth(entry, message),
       overview: () => this.#options.overview(entry),
       records: info.data.configFile ? declarations?.open(entry.wanted.id, socket.remoteAddress) : undefined,
+      onDoubt: nodes && (() => nodes.doubt(entry.wanted.id)),
       onLeaving: (leaving) => this.#letGo(entry, leaving),
       onGone: (gone, atFault) => this.#forget(entry, gone, atFault),
     });

@@ -1,19 +1,25 @@
 import type { Stream } from '../../wire/mux.ts';
+import type { ByteSocket } from '../../wire/socket.ts';
 import { type NodeInfo, type NodeMessage, nodeMessageSchema } from '../../wire/node-messages.ts';
+import { type LinkKeys, sendKeyProof } from './link-keys.ts';
 import { BridgeSession, type SessionStart } from './bridge-session.ts';
 
 /** What the sessions of other nodes are for. */
 export interface NodeHandlers {
+  /** The secrets of the links. */
+  readonly keys: LinkKeys;
   /** A node has connected, and can be dialed where it says. */
   onNode(info: NodeInfo): void;
   /** It opened a stream: join it with a socket or reset it. */
   onStream(stream: Stream, payload: Buffer): void;
-  onMessage(node: string, message: NodeMessage): void;
+  onMessage(node: string, message: Exclude<NodeMessage, { readonly type: 'key' }>): void;
 }
 
 /** How the session of another node begins. */
 export interface NodeSessionStart extends SessionStart {
   readonly info: NodeInfo;
+  /** The secret that the node has proven to have. */
+  readonly secret: string;
   readonly handlers: NodeHandlers;
   /** The session is over; called once. */
   readonly onGone: () => void;
@@ -24,12 +30,16 @@ export class NodeSession extends BridgeSession {
   readonly #node: string;
   readonly #handlers: NodeHandlers;
   readonly #onGone: () => void;
+  readonly #socket: ByteSocket;
+  #secret: string;
 
   constructor(start: NodeSessionStart) {
     super({ ...start, log: start.log.child({ node: start.info.name }) }, 'node');
     this.#node = start.info.name;
     this.#handlers = start.handlers;
     this.#onGone = start.onGone;
+    this.#socket = start.socket;
+    this.#secret = start.secret;
     this.log.info({ version: start.info.version }, 'node connected');
     start.handlers.onNode(start.info);
   }
@@ -40,8 +50,22 @@ export class NodeSession extends BridgeSession {
 
   protected override onControl(message: unknown): void {
     const { data } = nodeMessageSchema.safeParse(message);
-    if (data) this.#handlers.onMessage(this.#node, data);
+    if (data?.type === 'key') this.#onKey(data.proof);
+    else if (data) this.#handlers.onMessage(this.#node, data);
     else this.log.debug('the node sent a message that this server does not know');
+  }
+
+  /** The node uses another secret from now on. */
+  #onKey(proof: string): void {
+    const secret = this.#handlers.keys.proven(this.#socket, 'dialer', proof);
+    if (secret === undefined) return;
+    this.#secret = secret;
+    sendKeyProof(this.#socket, secret, 'acceptor', (message) => this.mux.sendControl(message));
+  }
+
+  /** Ends the session if the secret that the node has is no longer accepted. */
+  checkSecret(): void {
+    if (!this.#handlers.keys.accepts(this.#secret)) this.close('key-changed', 'the key of the installation was changed without this server');
   }
 
   protected override onGone(): void {

@@ -71,8 +71,9 @@ interface Checked {
 export function countOut(...lists: ReadonlyArray<Iterable<Checked>>): { readonly targetsUnhealthy: number; readonly withoutTarget: number } {
   let [targetsUnhealthy, withoutTarget] = [0, 0];
   for (const all of lists) {
-    for (const { health, wanted: { targets } } of all) {
+    for (const { health, wanted } of all) {
       if (!health) continue;
+      const { targets } = wanted;
       const left = health.healthyTargets(targets).length;
       targetsUnhealthy += targets.length - left;
       if (left === 0) withoutTarget++;

@@ -62,7 +62,8 @@ export class Admission {
    * addresses, and the newest ones beyond its connection limit.
    */
   enforce(entry: ClientEntry): void {
-    const { meter } = entry;
+    const meter = entry.usedMeter;
+    if (!meter) return;
     const { exhausted } = meter;
     const now = this.#now();
     for (const connection of meter.open) {

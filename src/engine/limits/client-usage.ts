@@ -23,10 +23,10 @@ export class ClientUsage extends Meter {
   #reported = false;
 
   /** @param onExhausted the flow limit is passed: its connections have to be closed; called once until the limits change or the traffic is reset */
-  constructor(ticker: Ticker, { id, ...limits }: WantedClient, stored: StoredBytes, onExhausted: () => void) {
-    super(ticker, 'client', id, stored);
+  constructor(ticker: Ticker, wanted: WantedClient, stored: StoredBytes, onExhausted: () => void) {
+    super(ticker, 'client', wanted.id, stored);
     this.#onExhausted = onExhausted;
-    this.setLimits(limits);
+    this.setLimits(wanted);
   }
 
   /** Replaces the limits, from the next byte on. */

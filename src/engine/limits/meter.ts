@@ -1,4 +1,5 @@
 import { addBytes, byteCount } from '../../rules/byte-count.ts';
+import { NO_TRAFFIC } from '../../rules/traffic-sum.ts';
 import type { CountedBytes, RefusalCause, Refusals, Traffic } from '../face.ts';
 
 /** Totals as stored, in bytes. */
@@ -13,16 +14,33 @@ export const NO_BYTES: StoredBytes = { inletBytes: 0, exportBytes: 0 };
 /** Shared by all meters without refusals. */
 const NO_REFUSALS: Refusals = Object.freeze({});
 
-/** Bytes and connections of one client, tunnel or host. Counting bytes costs an addition and a comparison. */
+/** What a record is. */
+type Owner = 'client' | 'tunnel' | 'host';
+
+/** What a record without a meter has counted. @param stored what the store knew at boot */
+export function keptBytes({ inletBytes, exportBytes }: StoredBytes): StoredBytes {
+  return inletBytes === 0 && exportBytes === 0 ? NO_BYTES : { inletBytes: byteCount(inletBytes), exportBytes: byteCount(exportBytes) };
+}
+
+/** What a record has counted, which may have no meter yet. */
+export function trafficOf(counted: Meter | StoredBytes): Traffic {
+  return counted instanceof Meter ? counted.traffic : { ...NO_TRAFFIC, inletBytes: counted.inletBytes, exportBytes: counted.exportBytes };
+}
+
+/** The refused connections of a record, which may have no meter yet. */
+export function refusalsOf(counted: Meter | StoredBytes): Refusals {
+  return counted instanceof Meter ? counted.refusals : NO_REFUSALS;
+}
+
+/** Bytes and connections of one client, tunnel or host, made with its first visitor. Counting bytes costs an addition and a comparison. */
 export class Meter {
-  readonly owner: 'client' | 'tunnel' | 'host';
+  readonly owner: Owner;
   readonly id: number;
   /** Bytes from visitors since the client, tunnel or host was made or its traffic was reset. */
   inlet: number;
   /** Bytes to visitors since then. */
   export: number;
-  /** Open visitor connections. */
-  connections = 0;
+  #connections = 0;
   /** Bytes in the last whole second: from visitors, and to them. */
   #inletRate = 0;
   #exportRate = 0;
@@ -34,7 +52,7 @@ export class Meter {
   readonly #ticker: Ticker;
 
   /** @param stored what the store knew at boot, in bytes */
-  constructor(ticker: Ticker, owner: 'client' | 'tunnel' | 'host', id: number, stored: StoredBytes) {
+  constructor(ticker: Ticker, owner: Owner, id: number, stored: StoredBytes) {
     this.#ticker = ticker;
     this.owner = owner;
     this.id = id;
@@ -54,9 +72,20 @@ export class Meter {
     return this.#inletRate + this.#exportRate;
   }
 
+  /** Open visitor connections. */
+  get connections(): number {
+    return this.#connections;
+  }
+
+  set connections(count: number) {
+    this.#connections = count;
+    // Lists are sorted by it, and a connection may close without bytes.
+    this.#ticker.mark(this.owner, this.id);
+  }
+
   get traffic(): Traffic {
     return {
-      connections: this.connections,
+      connections: this.#connections,
       rate: this.rate,
       inletRate: this.#inletRate,
       exportRate: this.#exportRate,
@@ -82,7 +111,7 @@ export class Meter {
     this.export = byteCount(exported - exportBytes);
     this.#inletAtTick -= inlet - this.inlet;
     this.#exportAtTick -= exported - this.export;
-    this.#ticker.mark(this);
+    this.#ticker.mark(this.owner, this.id);
   }
 
   countRefusal(cause: RefusalCause): void {
@@ -105,16 +134,23 @@ export class Meter {
   }
 }
 
+/** The ids of changed records. */
+type ChangedIds = Readonly<Record<Owner, Set<number>>>;
+
+function nothingChanged(): ChangedIds {
+  return { client: new Set(), tunnel: new Set(), host: new Set() };
+}
+
 /** The one clock of all meters: runs once a second and only while bytes move. */
 export class Ticker {
   readonly #watched = new Set<Meter>();
-  /** Meters whose totals changed since they were last taken. */
-  #changed = new Set<Meter>();
+  /** The ids of the records whose state changed since they were last taken. */
+  #changed = nothingChanged();
   #timer: NodeJS.Timeout | undefined;
 
   watch(meter: Meter): void {
     this.#watched.add(meter);
-    this.#changed.add(meter);
+    this.mark(meter.owner, meter.id);
     this.#timer ??= setInterval(() => this.tick(), 1000).unref();
   }
 
@@ -126,19 +162,19 @@ export class Ticker {
     if (this.#watched.size === 0) this.stop();
   }
 
-  /** Meters whose totals may have changed since the last call. */
-  takeChanged(): Set<Meter> {
+  /** The records whose totals or state may have changed since the last call. */
+  takeChanged(): ChangedIds {
     const taken = this.#changed;
-    this.#changed = new Set();
+    this.#changed = nothingChanged();
     for (const meter of this.#watched) {
-      if (meter.active) this.#changed.add(meter);
+      if (meter.active) this.mark(meter.owner, meter.id);
     }
     return taken;
   }
 
-  /** Marks a meter as changed, for facts other than the bytes and for totals that could not be stored. */
-  mark(meter: Meter): void {
-    this.#changed.add(meter);
+  /** Marks a record as changed. */
+  mark(owner: Owner, id: number): void {
+    this.#changed[owner].add(id);
   }
 
   stop(): void {

@@ -1,4 +1,4 @@
-import { AddressSet } from '../../rules/ip-access.ts';
+import { AddressSet, addressSet } from '../../rules/ip-access.ts';
 import type { WantedClient } from '../face.ts';
 
 /** The compiled access lists of a client's visitors, so that no connection waits for compiling. */
@@ -7,8 +7,11 @@ export interface VisitorLists {
   readonly black: AddressSet;
 }
 
+const NO_LISTS: VisitorLists = { white: addressSet([]), black: addressSet([]) };
+
 /** Compiles the lists of a new client. */
 export async function visitorLists({ ipWhiteList, blackIpList }: WantedClient): Promise<VisitorLists> {
+  if (ipWhiteList.length + blackIpList.length === 0) return NO_LISTS;
   return { white: await AddressSet.gradually(ipWhiteList), black: await AddressSet.gradually(blackIpList) };
 }
 

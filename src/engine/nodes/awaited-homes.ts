@@ -11,7 +11,7 @@ const MOST_WAITING = 1000;
 export type OpenArguments = Parameters<Opener['open']>;
 
 /**
- * The agents that were lost a moment ago, with their node or alone, and most likely come to another node at once. Until then, the connections of their visitors wait, untouched:
+ * The clients that have lost their home a moment ago, since their agent, or the node, cannot be reached, and most likely have another one soon. Until then, the connections of their visitors wait, untouched:
  * so visitors do not notice that a node has died, or is being replaced.
  */
 export class AwaitedHomes {
@@ -28,6 +28,11 @@ export class AwaitedHomes {
     this.#log = log;
   }
 
+  /** The clients that are lost now. */
+  get clients(): IterableIterator<number> {
+    return this.#lost.keys();
+  }
+
   /** The agent was lost. */
   lost(clientId: number): void {
     if (this.#lost.has(clientId)) return;
@@ -40,7 +45,7 @@ export class AwaitedHomes {
     this.#lost.delete(clientId);
     const waiting = this.#waiting.get(clientId);
     this.#waiting.delete(clientId);
-    if (waiting) this.#log.info({ clientId, connections: waiting.size }, 'connections that waited for an agent go on');
+    if (waiting) this.#log.info({ clientId, connections: waiting.size }, 'connections that waited for the home of their client go on');
     for (const stream of waiting ?? []) stream.goOn((...given) => this.#open(clientId, ...given));
   }
 

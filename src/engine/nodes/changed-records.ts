@@ -29,8 +29,11 @@ export class ChangedRecords {
   /** Runs what another node has caused. */
   hear(work: () => void): void {
     this.#hearing = true;
-    work();
-    this.#hearing = false;
+    try {
+      work();
+    } finally {
+      this.#hearing = false;
+    }
   }
 
   stop(): void {

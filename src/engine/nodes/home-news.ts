@@ -2,6 +2,7 @@ import type { NodeMessage } from '../../wire/node-messages.ts';
 import { inLists } from './changed-records.ts';
 import { Gathered } from './gathered.ts';
 import type { Homes } from './homes.ts';
+import type { NodeLink } from './node-link.ts';
 
 /** How long news are gathered before they are sent, in ms. */
 const HOMES_MS = 5;
@@ -26,10 +27,24 @@ export class HomeNews {
     this.#moved.add(clientId);
   }
 
-  /** All of them, for a node that was just reached. */
-  *all(): Generator<NodeMessage> {
-    yield* this.#messages(Array.from(this.#homes.of(this.#own), ([id]) => id));
+  /** Sends all of them to a node that was just reached, the next part when the connection has accepted the one before: together they may be more than a session may queue. */
+  tellAll(link: Pick<NodeLink, 'send' | 'whenTaken'>): void {
+    const messages = this.#all();
+    const next = (): void => {
+      const { value, done } = messages.next();
+      if (done) return;
+      link.send(value);
+      link.whenTaken(next);
+    };
+    next();
+  }
+
+  /** What has changed since the start is sent as it is when its turn comes, or as news. */
+  *#all(): Generator<NodeMessage, undefined> {
+    const ids = Array.from(this.#homes.of(this.#own), ([id]) => id);
+    for (const part of inLists(ids)) yield* this.#messages(part);
     yield { type: 'allHomes' };
+    return undefined;
   }
 
   stop(): void {

@@ -86,7 +86,7 @@ export class KnownCounters {
       await new Promise((resolve) => {
         setTimeout(resolve, AGAIN_MS).unref();
       });
-      environment.ticker.mark(entry.meter);
+      environment.ticker.mark('client', clientId);
     }
   }
 }
@@ -120,12 +120,18 @@ function namesOf(totals: ClientTotals | undefined): ReadonlyMap<string, CountedB
   ]);
 }
 
+/** A client, tunnel or host. */
+interface Counted {
+  readonly wanted: { readonly id: number };
+  readonly traffic: CountedBytes;
+}
+
 /** The totals of a client as this node has counted them. */
 export function totalsOf(environment: Environment, entry: ClientEntry): ClientTotals {
-  const of = ({ id, inlet: inletBytes, export: exportBytes }: Meter) => ({ id, inletBytes, exportBytes });
+  const of = ({ wanted: { id }, traffic: { inletBytes, exportBytes } }: Counted) => ({ id, inletBytes, exportBytes });
   return {
-    client: of(entry.meter),
-    tunnels: Array.from(entry.tunnels, ({ meter }) => of(meter)),
-    hosts: Array.from(environment.hosts.ofClient(entry.wanted.id), ({ meter }) => of(meter)),
+    client: of(entry),
+    tunnels: Array.from(entry.tunnels, of),
+    hosts: Array.from(environment.hosts.ofClient(entry.wanted.id), of),
   };
 }

@@ -32,6 +32,7 @@ export const clientAnswers: z.ZodType<Array<ClientState | null>> = z.array(
   z.object({
     connected: z.boolean(),
     connectedSince: z.number().nullable(),
+    lastHeardAt: z.number().nullable(),
     secure: z.boolean(),
     end: z.enum(sessionEnds).nullable(),
     address: z.string(),

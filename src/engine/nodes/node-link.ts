@@ -1,9 +1,9 @@
-import type { Logger } from 'pino';
 import { proveHandshake, keyIdOf } from '../../wire/handshake.ts';
 import { HandshakeError } from '../../wire/handshake-error.ts';
 import { Mux, type Stream } from '../../wire/mux.ts';
-import { NODE_BEATS, type NodeInfo, type NodeMessage, nodeWelcomeSchema } from '../../wire/node-messages.ts';
-import type { SocketBackend } from '../../wire/socket.ts';
+import { keyMessageSchema, NODE_BEATS, type NodeInfo, type NodeMessage, nodeWelcomeSchema } from '../../wire/node-messages.ts';
+import type { ByteSocket, SocketBackend } from '../../wire/socket.ts';
+import { type LinkKeys, sendKeyProof } from '../bridge/link-keys.ts';
 
 /** Timeouts for connecting to another node, in ms. */
 const CONNECT_MS = 2000;
@@ -25,9 +25,8 @@ export interface NodePeer extends NodeAddress {
 export interface NodeLinkStart {
   readonly peer: NodePeer;
   readonly sockets: SocketBackend;
-  readonly log: Logger;
-  /** The secret of the links, which both sides prove to have. */
-  readonly key: string;
+  /** The secrets of the links, one of which both sides prove to have. */
+  readonly keys: LinkKeys;
   readonly info: NodeInfo;
 }
 
@@ -37,11 +36,26 @@ export class NodeLink {
   /** Resolves to the reason when the session has ended. */
   readonly ended: Promise<string>;
   readonly #mux: Mux;
+  readonly #socket: ByteSocket;
+  readonly #keys: LinkKeys;
+  /** The secret that the other side has proven to have. */
+  #secret: string;
 
-  private constructor(peer: NodePeer, mux: Mux, ended: Promise<string>) {
+  private constructor({ peer, keys }: NodeLinkStart, socket: ByteSocket, secret: string) {
     this.peer = peer;
-    this.#mux = mux;
-    this.ended = ended;
+    this.#socket = socket;
+    this.#keys = keys;
+    this.#secret = secret;
+    let end: (reason: string) => void = () => undefined;
+    this.ended = new Promise<string>((resolve) => {
+      end = resolve;
+    });
+    this.#mux = new Mux(socket, 'agent', {
+      // The other node uses the session that it has dialed itself.
+      onOpen: (stream) => stream.reset(),
+      onControl: (message) => this.#onControl(message),
+      onClose: end,
+    }, NODE_BEATS);
   }
 
   /**
@@ -49,7 +63,9 @@ export class NodeLink {
    * @throws the system's error when it can't be reached
    * @throws {HandshakeError} when it refuses, or does not have the secret
    */
-  static async open({ peer, sockets, log, key, info }: NodeLinkStart): Promise<NodeLink> {
+  static async open(start: NodeLinkStart): Promise<NodeLink> {
+    const { peer, sockets, keys, info } = start;
+    const key = keys.current;
     const socket = await sockets.connect({ host: peer.host, port: peer.port, trust: { fingerprint: '' }, timeoutMs: CONNECT_MS });
     const { body } = await proveHandshake(socket, { timeoutMs: HANDSHAKE_MS, role: 'node', keyId: keyIdOf(key), key, connection: 0, info });
     const welcome = nodeWelcomeSchema.safeParse(body);
@@ -57,17 +73,26 @@ export class NodeLink {
       socket.destroy(true);
       throw new HandshakeError('garbage', `the node at ${peer.host}:${peer.port} is ${welcome.data?.name ?? 'unknown'}, not ${peer.name}`);
     }
-    let end: (reason: string) => void = () => undefined;
-    const ended = new Promise<string>((resolve) => {
-      end = resolve;
-    });
-    const mux = new Mux(socket, 'agent', {
-      // The other node uses the session that it has dialed itself.
-      onOpen: (stream) => stream.reset(),
-      onControl: () => log.debug({ node: peer.name }, 'a node sent a message that this server does not know'),
-      onClose: end,
-    }, NODE_BEATS);
-    return new NodeLink(peer, mux, ended);
+    const link = new NodeLink(start, socket, key);
+    // The secret was changed during the handshake.
+    if (key !== keys.current) link.proveKey();
+    return link;
+  }
+
+  /** Proves that this node has the secret that it uses from now on. The other one answers by proving the same. */
+  proveKey(): void {
+    sendKeyProof(this.#socket, this.#keys.current, 'dialer', (message) => this.#mux.sendControl(message));
+  }
+
+  /** Ends the session if the secret that the other side has is no longer accepted. */
+  checkSecret(): void {
+    if (!this.#keys.accepts(this.#secret)) this.#mux.close('the key of the installation was changed, and the other server lacks it');
+  }
+
+  /** Messages that this server does not know are ignored: a newer node may send more. */
+  #onControl(message: unknown): void {
+    const { data } = keyMessageSchema.safeParse(message);
+    if (data) this.#secret = this.#keys.proven(this.#socket, 'acceptor', data.proof) ?? this.#secret;
   }
 
   /** Opens a stream without waiting for the node; undefined = the session has ended or has too many. */
@@ -75,8 +100,18 @@ export class NodeLink {
     return this.#mux.open(payload, dataFollows, credit);
   }
 
+  /** For how long nothing was heard of the node, in ms. What has arrived while this process was late is not read yet. */
+  get silence(): number {
+    return this.#mux.silence;
+  }
+
   send(message: NodeMessage): void {
     this.#mux.sendControl(message);
+  }
+
+  /** @see Mux.whenTaken */
+  whenTaken(next: () => void): void {
+    this.#mux.whenTaken(next);
   }
 
   close(): void {

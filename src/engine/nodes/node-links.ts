@@ -1,30 +1,39 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { NodeInfo, NodeMessage } from '../../wire/node-messages.ts';
+import { NODE_QUIET_MS, type NodeInfo, type NodeMessage } from '../../wire/node-messages.ts';
 import type { SocketBackend } from '../../wire/socket.ts';
 import { messageOf } from '../../wire/system-error.ts';
+import type { LinkKeys } from '../bridge/link-keys.ts';
 import { type NodeAddress, NodeLink, type NodePeer } from './node-link.ts';
 
 /** Between attempts to dial a node, in ms: from the first, doubling, to the longest. */
 const RETRY = { first: 100, longest: 2000 } as const;
 
+/** Between looks for nodes from which nothing is heard, in ms. */
+const LOOK_MS = 100;
+
 /** What the links need. */
 export interface NodeLinksParts {
   readonly sockets: SocketBackend;
   readonly log: Logger;
-  /** The secret of the links. */
-  readonly key: string;
+  /** The secrets of the links. */
+  readonly keys: LinkKeys;
   readonly name: string;
   readonly version: string;
   /** A node can be reached from now on, or no longer. */
   readonly onUp: (link: NodeLink) => void;
   readonly onDown: (node: string) => void;
+  /** Nothing is heard of a node that can be reached, or something again: it seems to be frozen, or no longer. */
+  readonly onQuiet: (node: string, quiet: boolean) => void;
 }
 
 /** The sessions that this node has dialed: one with every other node, dialed again whenever it is lost. */
 export class NodeLinks {
   readonly #parts: NodeLinksParts;
   readonly #up = new Map<string, NodeLink>();
+  /** Those of them of which nothing is heard. */
+  readonly #quiet = new Set<NodeLink>();
+  #look: NodeJS.Timeout | undefined;
   /** The nodes that are dialed, by name. */
   readonly #peers = new Map<string, NodePeer>();
   readonly #kept = new Set<string>();
@@ -40,6 +49,7 @@ export class NodeLinks {
     const { name, version } = this.#parts;
     this.#own = { name, version, ...own };
     for (const peer of this.#peers.values()) this.#keep(peer);
+    this.#look = setInterval(() => this.#lookForQuiet(), LOOK_MS).unref();
   }
 
   /** The nodes that there are now. Others are no longer dialed when they are lost. */
@@ -59,6 +69,12 @@ export class NodeLinks {
     return this.#up.get(node);
   }
 
+  /** Whether a node can be reached, and something is heard of it. */
+  answers(node: string): boolean {
+    const link = this.#up.get(node);
+    return link !== undefined && !this.#quiet.has(link);
+  }
+
   /** The nodes that can be reached. */
   all(): IterableIterator<NodeLink> {
     return this.#up.values();
@@ -70,7 +86,25 @@ export class NodeLinks {
 
   close(): void {
     this.#closed.abort();
+    clearInterval(this.#look);
     for (const link of this.#up.values()) link.close();
+  }
+
+  #lookForQuiet(): void {
+    for (const link of this.#up.values()) {
+      // If this process itself was late, the next read delivers what arrived in the meantime.
+      if (link.silence > NODE_QUIET_MS !== this.#quiet.has(link)) setImmediate(() => this.#compare(link));
+    }
+  }
+
+  #compare(link: NodeLink): void {
+    const { name } = link.peer;
+    const quiet = link.silence > NODE_QUIET_MS;
+    if (this.#up.get(name) !== link || quiet === this.#quiet.has(link)) return;
+    if (quiet) this.#quiet.add(link);
+    else this.#quiet.delete(link);
+    this.#parts.log[quiet ? 'warn' : 'info']({ node: name }, quiet ? 'another node does not answer' : 'another node answers again');
+    this.#parts.onQuiet(name, quiet);
   }
 
   #keep({ name }: NodePeer): void {
@@ -111,6 +145,7 @@ export class NodeLinks {
     this.#parts.onUp(link);
     const reason = await link.ended;
     this.#up.delete(name);
+    this.#quiet.delete(link);
     this.#parts.onDown(name);
     return reason;
   }

@@ -125,7 +125,9 @@ export class NodeRequests {
       else far.destroy(true);
       return;
     }
-    const admitted = admission.admit(entry, address, record.wanted.localProxy);
+    // Nobody else may dial targets for the client: its home counts and limits.
+    const notHome = record.wanted.localProxy && this.#environment.nodes?.isHome(clientId) === false;
+    const admitted = notHome ? 'offline' : admission.admit(entry, address, record.wanted.localProxy);
     if (typeof admitted === 'string') {
       record.meter.countRefusal(admitted);
       entry.meter.countRefusal(admitted);

@@ -24,7 +24,8 @@ export class NodesFace extends LocalFace {
 
   override async clientStates(ids: readonly number[]): Promise<Array<ClientState | undefined>> {
     const here = await super.clientStates(ids);
-    return this.#merged('client', ids, here, async (link, some) => await ask(link, { kind: 'clients', ids: some }, clientAnswers) ?? []);
+    const states = await this.#merged('client', ids, here, async (link, some) => await ask(link, { kind: 'clients', ids: some }, clientAnswers) ?? []);
+    return states.map((state, index) => state && { ...state, home: this.#nodes.nodeOf(ids[index] ?? 0) });
   }
 
   /** Whether its listener is open, and which visitor programs are connected, are facts of each node, and health is known to all; the rest is known at home. */

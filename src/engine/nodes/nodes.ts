@@ -1,29 +1,37 @@
+// Longer than 300 lines: what nodes tell each other, and what follows from it, is in one place. The parts, each in a file of its own, know nothing of one another.
 import type { Bridge } from '../bridge/bridge.ts';
+import { LinkKeys } from '../bridge/link-keys.ts';
 import type { NodeHandlers } from '../bridge/node-session.ts';
 import type { ClientEntry } from '../clients.ts';
 import type { Environment } from '../environment.ts';
-import type { EngineEvent } from '../face.ts';
+import type { DifferentSettings, EngineEvent } from '../face.ts';
 import type { HealthMessage } from '../../wire/health.ts';
 import type { Stream } from '../../wire/mux.ts';
 import type { Opener } from '../../wire/stream.ts';
-import { decodeNodeRequest, type NodeInfo, type NodeMessage } from '../../wire/node-messages.ts';
+import { decodeNodeRequest, type NodeInfo } from '../../wire/node-messages.ts';
 import type { OtherServer } from '../../wire/other-servers.ts';
 import { ask } from './ask.ts';
+import { Absence } from './absence.ts';
 import { Acquaintance } from './acquaintance.ts';
-import { AwaitedHomes } from './awaited-homes.ts';
 import { type ChangedRecord, ChangedRecords } from './changed-records.ts';
+import { ComparedSettings } from './compared-settings.ts';
+import { GuessNews } from './guess-news.ts';
 import { HealthNews } from './health-news.ts';
 import { HomeNews } from './home-news.ts';
-import { HomeOpener } from './home-opener.ts';
+import { HomePaths } from './home-paths.ts';
 import { type Home, Homes } from './homes.ts';
 import type { NodeOptions, OtherNodes } from '../other-nodes.ts';
 import { KnownCounters } from './known-counters.ts';
+import { Members } from './members.ts';
 import { totalsAnswer } from './node-answers.ts';
 import type { NodeAddress, NodeLink, NodePeer } from './node-link.ts';
 import { NodeLinks } from './node-links.ts';
 import type { NodeRequests } from './node-requests.ts';
 import { OtherPlaces } from './other-places.ts';
 import { chosenNode } from './rank.ts';
+
+/** How long the previous secret of the links is accepted, in ms: others notice within 3 s that it was replaced. */
+const KEY_GRACE_MS = 10_000;
 
 /** What the nodes use of the rest of the engine. */
 export interface NodesParts {
@@ -34,31 +42,52 @@ export interface NodesParts {
   /** An agent's report on health, which another node has received. */
   readonly onHealth: (entry: ClientEntry, report: HealthMessage) => void;
   /** Tells agents and visitor programs of the servers that they can go to, and sends them there. */
-  readonly bridge: Pick<Bridge, 'tellServers' | 'leave'>;
+  readonly bridge: Pick<Bridge, 'tellServers' | 'leave' | 'checkNodes'>;
 }
 
 /**
  * The other servers of the installation. The home of a client is the node that its agent is connected to: all traffic of the client goes through it, so that it
- * alone counts and limits. Without an agent (local_proxy), it is a node that all nodes choose alike.
+ * alone counts and limits. Without an agent (local_proxy), it is a node that all nodes choose alike, or none ({@link Members}).
  */
 export class Nodes implements OtherNodes, NodeHandlers {
   readonly #options: NodeOptions;
+  /** The secrets of the links. */
+  readonly keys: LinkKeys;
   readonly #parts: NodesParts;
   readonly #links: NodeLinks;
   readonly #homes = new Homes();
-  readonly #awaited: AwaitedHomes;
+  readonly #paths: HomePaths;
   readonly #counters: KnownCounters;
   readonly #news: HomeNews;
   readonly #changed: ChangedRecords;
   readonly #health: HealthNews;
+  readonly #guesses: GuessNews;
   readonly #places: OtherPlaces;
   readonly #acquaintance = new Acquaintance();
+  readonly #absence = new Absence();
+  readonly #members = new Members();
+  /** The clients whose homes a node has reported since its session began, until it has reported all. */
+  readonly #reported = new Map<string, Set<number>>();
+  #closed = false;
+  /** Until the previous secret of the links is no longer accepted. */
+  #replacing: NodeJS.Timeout | undefined;
+  /** Set when others can reach this node. */
+  #settings: ComparedSettings | undefined;
 
   constructor(options: NodeOptions, parts: NodesParts) {
     this.#options = options;
+    this.keys = new LinkKeys(options.key);
     this.#parts = parts;
     const { agentSockets: sockets, log } = parts.environment;
-    this.#links = new NodeLinks({ ...options, sockets, log, onUp: (link) => this.#onUp(link), onDown: (node) => this.#onReachable(node) });
+    this.#links = new NodeLinks({
+      ...options,
+      keys: this.keys,
+      sockets,
+      log,
+      onUp: (link) => this.#onUp(link),
+      onDown: (node) => this.#onReachable(node),
+      onQuiet: (node, quiet) => this.#paths.quiet(node, quiet),
+    });
     this.#places = new OtherPlaces(options.name, (others) => parts.bridge.tellServers(others));
     this.#counters = new KnownCounters({
       environment: parts.environment,
@@ -69,12 +98,18 @@ export class Nodes implements OtherNodes, NodeHandlers {
         return link && await ask(link, { kind: 'totals', clientId }, totalsAnswer) || undefined;
       },
     });
-    this.#awaited = new AwaitedHomes((clientId, ...given) => {
-      const link = this.linkTo(clientId);
-      return link ? new HomeOpener(link, clientId).open(...given) : parts.requests.open(clientId, ...given);
-    }, log);
+    this.#paths = new HomePaths({
+      ...parts,
+      own: options.name,
+      homes: this.#homes,
+      links: this.#links,
+      homeOf: (clientId) => this.#homeOf(clientId),
+      isHome: (clientId) => this.isHome(clientId),
+      hasOthers: () => this.others.length > 0,
+    });
     this.#news = new HomeNews(options.name, this.#homes, (message) => this.#links.send(message));
     this.#changed = new ChangedRecords(parts.environment, (records) => this.#sendChanged(records));
+    this.#guesses = new GuessNews(parts.environment.attempts, parts.environment.now, (message) => this.#links.send(message));
     this.#health = new HealthNews(parts.requests, (clientId) => this.isHome(clientId));
   }
 
@@ -83,19 +118,47 @@ export class Nodes implements OtherNodes, NodeHandlers {
     return this.#options.name;
   }
 
-  /** @see NodeOptions */
-  get key(): string {
-    return this.#options.key;
+  /**
+   * Replaces the secret of the links, without ending a session with a node that has the new one, too.
+   * @param current used from now on @param next accepted, too, since it replaces the other one soon @param graceMs how long other nodes may take to prove that they have the new one
+   */
+  useKey(current: string, next?: string, graceMs = KEY_GRACE_MS): void {
+    const before = this.keys.current;
+    if (current === before) {
+      // Without a next one, the previous one stays accepted for its time.
+      if (next !== undefined || this.#replacing === undefined) this.keys.use(current, next);
+      return;
+    }
+    this.keys.use(current, before);
+    for (const link of this.#links.all()) link.proveKey();
+    clearTimeout(this.#replacing);
+    this.#replacing = setTimeout(() => {
+      this.#replacing = undefined;
+      this.keys.forget(before);
+      for (const link of this.#links.all()) link.checkSecret();
+      this.#parts.bridge.checkNodes();
+    }, graceMs).unref();
   }
 
-  open(own: NodeAddress): void {
+  /** @param startedAt when this node was started, by the database's clock, in ms since the epoch */
+  open(own: NodeAddress, startedAt: number): void {
+    this.#settings = new ComparedSettings(this.name, { startedAt, settings: this.#options.settings ?? {} }, this.#parts.environment.log);
     this.#links.open(own);
   }
 
-  /** The nodes that there are now. Others are no longer dialed when they are lost. */
-  use(nodes: readonly NodePeer[]): void {
+  /** The settings of nodes that can be reached and are not leaving, as far as they differ from those of this one although they must not. */
+  get differentSettings(): readonly DifferentSettings[] {
+    return this.#settings?.differences((node) => this.#links.get(node) !== undefined && !this.#places.isLeaving(node)) ?? [];
+  }
+
+  /** The nodes that are alive now by the database. Others are no longer dialed when they are lost. @param reportedAt when the report of this node began that came before, by performance.now() */
+  use(nodes: readonly NodePeer[], reportedAt: number): void {
     this.#links.use(nodes);
-    this.#places.use(nodes);
+    const changed = this.#places.use(nodes);
+    const gap = this.#members.read(reportedAt);
+    // Another node may have been home meanwhile.
+    if (changed || gap && this.#places.names.length > 0) this.#counters.loseOthers();
+    this.#paths.again();
   }
 
   /** Resolves when all other nodes have reported their agents. @returns the names of those that have not within `ms` */
@@ -116,17 +179,20 @@ export class Nodes implements OtherNodes, NodeHandlers {
   }
 
   close(): void {
-    this.#awaited.close();
+    this.#closed = true;
+    clearTimeout(this.#replacing);
+    this.#paths.close();
+    this.#absence.stop();
     this.#news.stop();
     this.#changed.stop();
     this.#health.stop();
+    this.#guesses.stop();
     this.#links.close();
   }
 
   /** The session with the client's home; undefined = that is this node, or it can't be reached. */
   linkTo(clientId: number): NodeLink | undefined {
-    const home = this.#homes.get(clientId);
-    return home?.connected === true && home.node !== this.name ? this.#links.get(home.node) : undefined;
+    return this.#paths.linkTo(clientId);
   }
 
   reaches(clientId: number): boolean {
@@ -134,13 +200,14 @@ export class Nodes implements OtherNodes, NodeHandlers {
   }
 
   openerTo(clientId: number, localProxy: boolean): Opener | undefined {
-    const link = this.linkTo(clientId) ?? (localProxy && this.#homes.get(clientId)?.connected !== true ? this.#links.get(this.#chosen(clientId)) : undefined);
-    if (link) return new HomeOpener(link, clientId);
-    return localProxy || this.#parts.environment.clients.get(clientId)?.session ? undefined : this.#awaited.opener(clientId);
+    return this.#paths.openerTo(clientId, localProxy);
   }
 
   isHome(clientId: number): boolean {
-    return this.#homeOf(clientId) === this.name;
+    if (this.#homeOf(clientId) !== this.name) return false;
+    const home = this.#homes.get(clientId);
+    if (home?.connected === true && home.node === this.name) return true;
+    return this.#members.seen || this.#places.names.every((node) => this.#links.get(node) !== undefined || this.#places.isLeaving(node));
   }
 
   /** The other nodes that may have counted for a client until now: the one that its agent was connected to, and the one that was its home without an agent. */
@@ -150,20 +217,37 @@ export class Nodes implements OtherNodes, NodeHandlers {
 
   #homeOf(clientId: number): string {
     const home = this.#homes.get(clientId);
-    return home?.connected === true && (home.node === this.name || this.#links.get(home.node) !== undefined) ? home.node : this.#chosen(clientId);
+    return home?.connected === true && this.#candidates().has(home.node) ? home.node : this.#chosen(clientId);
+  }
+
+  get outdated(): boolean {
+    return this.#absence.outdated;
+  }
+
+  /** The node that the client's agent is connected to; undefined = it is not connected, or there is no other node. */
+  nodeOf(clientId: number): string | undefined {
+    const home = this.#homes.get(clientId);
+    const reached = home?.connected === true && (home.node === this.name || this.#links.get(home.node) !== undefined);
+    return reached && this.#places.names.length > 0 ? home.node : undefined;
   }
 
   /** Whether this node stores the counters of a client: it is the home, and knows what was counted before. */
   counts(clientId: number): boolean {
+    // The others cannot be reached any more: what this node has counted as the home is stored a last time.
+    if (this.#closed) return this.#counters.has(clientId);
     if (!this.isHome(clientId)) return false;
     this.#counters.learn(clientId, this.#before(clientId));
     return this.#counters.has(clientId);
   }
 
-  /** The node that is home of a client without an agent: the same for all nodes that reach each other. */
+  /** The node that is home of a client without an agent: the same for all nodes that read the same database, even if they do not reach each other. */
   #chosen(clientId: number): string {
-    const reached = [this.name, ...Array.from(this.#links.all(), ({ peer }) => peer.name)];
-    return chosenNode(reached.filter((name) => !this.#places.isLeaving(name)), clientId) ?? this.name;
+    return chosenNode([...this.#candidates()].filter((name) => !this.#places.isLeaving(name)), clientId) ?? this.name;
+  }
+
+  /** The nodes that may be home of a client. */
+  #candidates(): Set<string> {
+    return new Set([this.name, ...this.#places.names, ...Array.from(this.#links.all(), ({ peer }) => peer.name)]);
   }
 
   /** The client of a record; undefined = there is no such record. */
@@ -182,14 +266,14 @@ export class Nodes implements OtherNodes, NodeHandlers {
     this.#counters.learn(clientId, this.#before(clientId));
     this.#homes.learn(clientId, { node: this.name, epoch: this.#homes.nextEpoch(clientId, this.#parts.environment.now()), connected: true, ended: false });
     this.#news.moved(clientId);
-    this.#awaited.found(clientId);
+    this.#paths.changed(clientId);
   }
 
   agentDisconnected(clientId: number, ended: boolean): void {
     const home = this.#homes.get(clientId);
     if (home?.node !== this.name || !this.#homes.learn(clientId, { ...home, connected: false, ended })) return;
     this.#news.moved(clientId);
-    this.#await(clientId);
+    this.#paths.changed(clientId);
   }
 
   forget(clientId: number): void {
@@ -199,21 +283,13 @@ export class Nodes implements OtherNodes, NodeHandlers {
   #learn(clientId: number, home: Home): void {
     if (!this.#homes.learn(clientId, home)) return;
     this.#counters.lose(clientId);
-    this.#await(clientId);
+    this.#paths.changed(clientId);
     const entry = this.#parts.environment.clients.get(clientId);
     if (!entry) return;
     // What is left here of a session that the agent has given up would never end by itself, unless the agent was sent away.
     if (this.#places.isLeaving(this.name)) entry.letGo(this.#parts.environment.now());
     else entry.session?.close('replaced', 'an agent with the same vkey connected to another server of the installation');
     this.#changed.hear(() => this.#parts.onSeen(entry));
-  }
-
-  /** Where the client's agent is has changed: connections wait for an agent that is nowhere, unless it has ended. */
-  #await(clientId: number): void {
-    const home = this.#homes.get(clientId);
-    const nowhere = home && (home.connected ? home.node !== this.name && !this.#links.get(home.node) : !home.ended);
-    if (nowhere && this.others.length > 0) this.#awaited.lost(clientId);
-    else this.#awaited.found(clientId);
   }
 
   /** This node has added to the log of changes. */
@@ -223,6 +299,11 @@ export class Nodes implements OtherNodes, NodeHandlers {
 
   allowed(clientId: number, address: string): void {
     this.#links.send({ type: 'allowed', clientId, address });
+  }
+
+  /** A client's agent, which is connected here, does not answer: another node, with which it has a session in reserve, has it ask. */
+  doubt(clientId: number): void {
+    this.#links.send({ type: 'doubt', clientId });
   }
 
   health(clientId: number, report: HealthMessage): void {
@@ -240,7 +321,8 @@ export class Nodes implements OtherNodes, NodeHandlers {
 
   #onUp(link: NodeLink): void {
     if (this.#places.isLeaving(this.name)) link.send({ type: 'leaving', on: true });
-    for (const message of this.#news.all()) link.send(message);
+    if (this.#settings) link.send({ type: 'settings', ...this.#settings.own });
+    this.#news.tellAll(link);
     this.#health.up(link);
     this.#onReachable(link.peer.name);
   }
@@ -249,9 +331,10 @@ export class Nodes implements OtherNodes, NodeHandlers {
   #onReachable(node: string): void {
     this.#acquaintance.reached(node, this.#links.get(node) !== undefined);
     this.#counters.loseOthers();
+    this.#paths.again();
     if (!this.#links.get(node)) this.#health.down(node);
     for (const [clientId, { connected }] of this.#homes.of(node)) {
-      if (connected) this.#await(clientId);
+      if (connected) this.#paths.changed(clientId);
       const entry = connected ? this.#parts.environment.clients.get(clientId) : undefined;
       if (entry) this.#changed.hear(() => this.#parts.onSeen(entry));
     }
@@ -259,9 +342,18 @@ export class Nodes implements OtherNodes, NodeHandlers {
 
   onNode(info: NodeInfo): void {
     this.#acquaintance.reported(info.name, false);
+    this.#reported.set(info.name, new Set());
     this.#places.leaves(info.name, false);
     this.#links.add(info);
     this.#places.add(info);
+  }
+
+  /** A node has reported all: other agents are no longer connected to it, since it was started again. */
+  #forgetUnreported(node: string): void {
+    const reported = this.#reported.get(node);
+    this.#reported.delete(node);
+    if (!reported) return;
+    for (const [clientId, home] of this.#homes.of(node)) if (home.connected && !reported.has(clientId)) this.#learn(clientId, { ...home, connected: false });
   }
 
   onStream(stream: Stream, payload: Buffer): void {
@@ -270,11 +362,14 @@ export class Nodes implements OtherNodes, NodeHandlers {
     else stream.reset();
   }
 
-  onMessage(node: string, message: NodeMessage): void {
+  onMessage(node: string, message: Parameters<NodeHandlers['onMessage']>[1]): void {
     const { clients, now } = this.#parts.environment;
     switch (message.type) {
       case 'homes':
-        for (const [clientId, epoch, connected, ended] of message.homes) this.#learn(clientId, { node, epoch, connected, ended });
+        for (const [clientId, epoch, connected, ended] of message.homes) {
+          this.#reported.get(node)?.add(clientId);
+          this.#learn(clientId, { node, epoch, connected, ended });
+        }
         break;
       case 'changed':
         this.#changed.hear(() => message.records.forEach(([kind, id]) => this.#parts.environment.tell(kind, id)));
@@ -284,14 +379,30 @@ export class Nodes implements OtherNodes, NodeHandlers {
         if (entry && this.#homes.get(message.clientId)?.node === node) this.#changed.hear(() => this.#parts.onHealth(entry, message.report));
         break;
       }
+      case 'doubt':
+        if (this.#homes.get(message.clientId)?.node === node) clients.get(message.clientId)?.standby?.doubt();
+        break;
       case 'allowed':
         clients.get(message.clientId)?.allow(message.address, now());
         break;
+      case 'guesses':
+        this.#guesses.hear(message.guesses);
+        break;
+      case 'freed':
+        this.#guesses.hearFreed(message.source);
+        break;
+      case 'settings':
+        this.#settings?.compare(node, message);
+        break;
       case 'allHomes':
+        this.#forgetUnreported(node);
         this.#acquaintance.reported(node, true);
         break;
       case 'leaving':
-        if (this.#places.leaves(node, message.on)) this.#counters.loseOthers();
+        if (this.#places.leaves(node, message.on)) {
+          this.#counters.loseOthers();
+          this.#paths.again();
+        }
         break;
       case 'committed':
         this.#options.onCommitted?.();

@@ -26,10 +26,12 @@ export class OtherPlaces {
     return this.#places.flatMap(({ name }) => name === this.#own ? [] : [name]);
   }
 
-  /** All nodes that there are now. */
-  use(places: readonly NodePeer[]): void {
+  /** All nodes that there are now. @returns whether others are among them than before */
+  use(places: readonly NodePeer[]): boolean {
+    const before = new Set(this.names);
     this.#places = places;
     this.#compare();
+    return before.size !== this.names.length || this.names.some((name) => !before.has(name));
   }
 
   /** One more node, or another address of one. */

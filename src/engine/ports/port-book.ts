@@ -1,10 +1,16 @@
 import { isIP } from 'node:net';
 import { allowsPort, type PortRange } from '../../rules/port-range.ts';
-import type { Transport } from '../../rules/tunnel-mode.ts';
+import { type Transport, transportOf } from '../../rules/tunnel-mode.ts';
 
 /** A tunnel's right to a port, whether its listener is open at the moment or not. */
-export interface PortClaim extends PortAddress {
-  readonly tunnelId: number;
+export interface PortClaim {
+  /** The tunnel's. */
+  readonly id: number;
+  readonly mode: string;
+  /** False = the tunnel is stopped: the port can be used, but is assigned only if there are no others. */
+  readonly enabled: boolean;
+  readonly port: number;
+  readonly serverIp: string;
 }
 
 /** Where a tunnel listens. The same number may be used for TCP and for UDP (contract 4.4). */
@@ -27,9 +33,8 @@ function overlap(a: string, b: string): boolean {
 /** Which ports may be used and which are reserved (contract 4.4). Independent of sockets. */
 export class PortBook {
   readonly #allowed: readonly PortRange[];
-  readonly #claims = new Map<number, Map<number, PortClaim>>();
-  /** Ports of stopped tunnels: they can be used, but are assigned only if there are no others. */
-  readonly #resting = new Map<number, Map<number, PortClaim>>();
+  /** By port: the claim, or if there are several, all of them by tunnel. */
+  readonly #claims = new Map<number, PortClaim | Map<number, PortClaim>>();
 
   /** @param allowed empty = every port */
   constructor(allowed: readonly PortRange[]) {
@@ -41,25 +46,24 @@ export class PortBook {
     return this.#allowed.length > 0;
   }
 
-  /** @param resting its tunnel is stopped */
-  claim(claim: PortClaim, resting = false): void {
-    const all = resting ? this.#resting : this.#claims;
-    const claims = all.get(claim.port);
-    if (claims) claims.set(claim.tunnelId, claim);
-    else all.set(claim.port, new Map([[claim.tunnelId, claim]]));
+  claim(claim: PortClaim): void {
+    const known = this.#claims.get(claim.port);
+    if (known instanceof Map) known.set(claim.id, claim);
+    else if (known === undefined || known.id === claim.id) this.#claims.set(claim.port, claim);
+    else this.#claims.set(claim.port, new Map([[known.id, known], [claim.id, claim]]));
   }
 
   unclaim(tunnelId: number, port: number): void {
-    for (const all of [this.#claims, this.#resting]) {
-      const claims = all.get(port);
-      claims?.delete(tunnelId);
-      if (claims?.size === 0) all.delete(port);
-    }
+    const known = this.#claims.get(port);
+    if (known instanceof Map) {
+      known.delete(tunnelId);
+      if (known.size === 0) this.#claims.delete(port);
+    } else if (known?.id === tunnelId) this.#claims.delete(port);
   }
 
   /** The other enabled tunnel than `exceptTunnel` that holds the port on an overlapping address. */
   holder(address: PortAddress, exceptTunnel?: number): number | undefined {
-    return holderAmong(this.#claims, address, exceptTunnel);
+    return this.#holder(address, true, exceptTunnel);
   }
 
   /**
@@ -84,22 +88,22 @@ export class PortBook {
     for (let step = 0; step < total; step++) {
       const address = { transport, port: nth(ranges, (start + step) % total), serverIp };
       if (this.holder(address) !== undefined) continue;
-      if (holderAmong(this.#resting, address) === undefined) yield address.port;
+      if (this.#holder(address, false) === undefined) yield address.port;
       else resting.push(address.port);
     }
     yield* resting;
   }
-}
 
-function holderAmong(
-  all: ReadonlyMap<number, ReadonlyMap<number, PortClaim>>,
-  { transport, port, serverIp }: PortAddress,
-  exceptTunnel?: number,
-): number | undefined {
-  for (const claim of all.get(port)?.values() ?? []) {
-    if (claim.tunnelId !== exceptTunnel && claim.transport === transport && overlap(claim.serverIp, serverIp)) return claim.tunnelId;
+  /** @param enabled among the tunnels that are, or among the stopped ones */
+  #holder({ transport, port, serverIp }: PortAddress, enabled: boolean, exceptTunnel?: number): number | undefined {
+    const known = this.#claims.get(port);
+    if (known === undefined) return undefined;
+    for (const claim of known instanceof Map ? known.values() : [known]) {
+      if (claim.enabled !== enabled || claim.id === exceptTunnel || transportOf(claim.mode) !== transport) continue;
+      if (overlap(claim.serverIp, serverIp)) return claim.id;
+    }
+    return undefined;
   }
-  return undefined;
 }
 
 function nth(ranges: readonly PortRange[], index: number): number {

@@ -7,13 +7,15 @@ import type { DirectBytes } from '../limits/direct-traffic.ts';
 import { reasons } from '../bridge/reasons.ts';
 import type { VisitedTunnel, VisitorSession, VisitRefusal } from '../bridge/visitor-session.ts';
 import type { Environment } from '../environment.ts';
-import type { TunnelState, WantedTunnel } from '../face.ts';
+import type { ClientTunnel } from '../clients.ts';
+import type { Traffic, TunnelState, WantedTunnel } from '../face.ts';
 import { afterMessage, healthyTargets, type ReportedHealth, sameHealthy } from '../health/reported-health.ts';
-import type { Meter } from '../limits/meter.ts';
+import { keptBytes, Meter, refusalsOf, type StoredBytes, trafficOf } from '../limits/meter.ts';
 import { bindHeldPort, type HeldPort } from '../ports/reserve-port.ts';
 import { listenProblem } from '../ports/listen-error.ts';
 import type { PortAddress } from '../ports/port-book.ts';
 import type { Connections } from './connections.ts';
+import { keptTunnel, withTargets } from './kept-tunnel.ts';
 import { tunnelModes } from './registry.ts';
 import { TunnelContext } from './tunnel-context.ts';
 import type { TunnelServer } from './tunnel-mode.ts';
@@ -22,31 +24,55 @@ import { Visits } from './visits.ts';
 /** Waits between attempts to open a listener that failed, in ms: doubling from the first to the longest. */
 const RETRY = { first: 1000, longest: 30_000 } as const;
 
+/** What most tunnels are, shared by all of them. `running`: it serves, its listener is open, or it needs none. */
+const RUNNING: TunnelStatus = { running: true, error: '' };
+const STOPPED: TunnelStatus = { running: false, error: '' };
+const WITHOUT_PASSWORD: TunnelStatus = { running: false, error: 'it has no password, so visitors cannot connect' };
+
+type TunnelStatus = Pick<TunnelState, 'running' | 'error'>;
+
+/** The parts of a tunnel that listens, or has had a visitor. */
+class TunnelParts {
+  context: TunnelContext | undefined;
+  visits: Visits | undefined;
+  server: TunnelServer | undefined;
+  held: HeldPort | undefined;
+  retry: NodeJS.Timeout | undefined;
+  /** Of opening the listener, in a row. */
+  failures = 0;
+  health: ReportedHealth | undefined;
+}
+
 /**
  * Applies a tunnel's settings to its listener. Its methods must not overlap: the engine calls them one after another.
  */
-export class TunnelRunner implements VisitedTunnel {
-  readonly meter: Meter;
+export class TunnelRunner implements VisitedTunnel, ClientTunnel {
   readonly #environment: Environment;
   #wanted: WantedTunnel;
+  /** What it has counted, until it has a meter. */
+  #counted: Meter | StoredBytes;
   // Made when they are needed: most tunnels of a large installation are idle, and each part takes a hundred bytes or more.
-  #context: TunnelContext | undefined;
-  #visits: Visits | undefined;
-  #server: TunnelServer | undefined;
-  #held: HeldPort | undefined;
-  /** It serves: its listener is open, or it needs none. */
-  #running = false;
-  #error = '';
-  /** The last reported state of listener and fault. */
-  #reported = { running: false, error: '' };
-  #retry: NodeJS.Timeout | undefined;
-  #failures = 0;
-  #health: ReportedHealth | undefined;
+  #parts: TunnelParts | undefined;
+  #status = STOPPED;
+  /** The status that was last reported. */
+  #reported = STOPPED;
+  next: ClientTunnel | undefined;
+  previous: ClientTunnel | undefined;
 
-  constructor(environment: Environment, meter: Meter, wanted: WantedTunnel) {
+  /** @param stored its totals */
+  constructor(environment: Environment, wanted: WantedTunnel, stored: StoredBytes) {
     this.#environment = environment;
-    this.meter = meter;
-    this.#wanted = wanted;
+    this.#wanted = keptTunnel(wanted);
+    this.#counted = keptBytes(stored);
+  }
+
+  get meter(): Meter {
+    if (this.#counted instanceof Meter) return this.#counted;
+    return this.#counted = new Meter(this.#environment.ticker, 'tunnel', this.#wanted.id, this.#counted);
+  }
+
+  get traffic(): Traffic {
+    return trafficOf(this.#counted);
   }
 
   get wanted(): WantedTunnel {
@@ -54,23 +80,22 @@ export class TunnelRunner implements VisitedTunnel {
   }
 
   get running(): boolean {
-    return this.#running;
+    return this.#status.running;
   }
 
   /** undefined = its targets are not checked. */
   get health(): ReportedHealth | undefined {
-    return this.#health;
+    return this.#parts?.health;
   }
 
   get state(): TunnelState {
     return {
-      running: this.#running,
-      error: this.#error,
-      refusals: this.meter.refusals,
-      ...this.meter.traffic,
-      dropped: this.#server?.dropped ?? 0,
-      visitors: this.#visits?.states ?? [],
-      health: this.#health?.state(this.#wanted.targets) ?? null,
+      ...this.#status,
+      refusals: refusalsOf(this.#counted),
+      ...this.traffic,
+      dropped: this.#parts?.server?.dropped ?? 0,
+      visitors: this.#parts?.visits?.states ?? [],
+      health: this.health?.state(this.#wanted.targets) ?? null,
     };
   }
 
@@ -81,7 +106,8 @@ export class TunnelRunner implements VisitedTunnel {
 
   /** Whether its own listener occupies the port. */
   listensOn(transport: Transport, port: number): boolean {
-    return this.#held?.transport === transport && this.#held.port === port;
+    const held = this.#parts?.held;
+    return held?.transport === transport && held.port === port;
   }
 
   get id(): number {
@@ -100,24 +126,24 @@ export class TunnelRunner implements VisitedTunnel {
   refusal(type: VisitType): VisitRefusal | undefined {
     const { mode } = this.#wanted;
     if (type !== mode) return { code: 'wrong-type', text: `the tunnel is of type ${mode}: visit it with --type ${mode}` };
-    if (!this.#running) return { code: 'tunnel-stopped', text: this.#error || reasons['tunnel-stopped'] };
-    this.#visits ??= new Visits();
-    if (this.#visits.full) return { code: 'too-many', text: reasons['too-many'] };
-    return this.#visits.mayBegin(performance.now()) ? undefined : { code: 'too-often', text: reasons['too-often'] };
+    if (!this.running) return { code: 'tunnel-stopped', text: this.#status.error || reasons['tunnel-stopped'] };
+    const visits = this.#usedVisits;
+    if (visits.full) return { code: 'too-many', text: reasons['too-many'] };
+    return visits.mayBegin(performance.now()) ? undefined : { code: 'too-often', text: reasons['too-often'] };
   }
 
   enter(session: VisitorSession): void {
-    (this.#visits ??= new Visits()).enter(session);
-    this.#environment.changed(this.meter);
+    this.#usedVisits.enter(session);
+    this.#environment.changed('tunnel', this.id);
   }
 
   moved(): void {
-    this.#environment.changed(this.meter);
+    this.#environment.changed('tunnel', this.id);
   }
 
   leave(session: VisitorSession): void {
-    this.#visits?.leave(session);
-    this.#environment.changed(this.meter);
+    this.#parts?.visits?.leave(session);
+    this.#environment.changed('tunnel', this.id);
   }
 
   tooMany(): void {
@@ -126,12 +152,12 @@ export class TunnelRunner implements VisitedTunnel {
 
   /** The client's agent connected or disconnected, or its transport was changed. */
   clientChanged(): void {
-    this.#visits?.follow(this.client);
+    this.#parts?.visits?.follow(this.client);
   }
 
   /** Applies the agent's report on the health of its targets. @param now ms since the epoch */
   onHealth(message: HealthMessage, now: number): void {
-    this.#useHealth(afterMessage(this.#health, message, this.#wanted.targets, now));
+    this.#useHealth(afterMessage(this.health, message, this.#wanted.targets, now));
   }
 
   /** The part of its agent's report on direct paths that counts; undefined = it has no such paths. */
@@ -141,25 +167,25 @@ export class TunnelRunner implements VisitedTunnel {
 
   /** Its agent connected or disconnected: discards the last report. */
   forgetHealth(): void {
-    if (this.#health) this.#useHealth(undefined);
+    if (this.health) this.#useHealth(undefined);
   }
 
   #useHealth(health: ReportedHealth | undefined): void {
-    const same = sameHealthy(this.#health, health, this.#wanted.targets);
-    this.#health = health;
-    if (!same) this.#server?.useTargets?.(this.#withHealthyTargets.targets);
-    this.#environment.changed(this.meter);
+    const same = sameHealthy(this.health, health, this.#wanted.targets);
+    this.#used.health = health;
+    if (!same) this.#parts?.server?.useTargets?.(this.#withHealthyTargets.targets);
+    this.#environment.changed('tunnel', this.id);
   }
 
   /** The settings with only the healthy targets. */
   get #withHealthyTargets(): WantedTunnel {
-    return { ...this.#wanted, targets: healthyTargets(this.#health, this.#wanted.targets) };
+    return withTargets(this.#wanted, healthyTargets(this.health, this.#wanted.targets));
   }
 
   /** Takes over a connection of a visitor program to a tunnel without a port. */
   onVisitor(socket: ByteSocket): void {
     this.#accepted(socket);
-    if (this.#running && this.#usedServer?.onSocket) this.#usedServer.onSocket(socket);
+    if (this.running && this.#usedServer?.onSocket) this.#usedServer.onSocket(socket);
     else socket.destroy(true);
   }
 
@@ -169,7 +195,7 @@ export class TunnelRunner implements VisitedTunnel {
 
   onDirect(socket: ByteSocket): void {
     this.#accepted(socket);
-    if (!this.#running || !this.#usedServer?.onDirect) {
+    if (!this.running || !this.#usedServer?.onDirect) {
       socket.destroy(true);
       return;
     }
@@ -182,18 +208,19 @@ export class TunnelRunner implements VisitedTunnel {
   /** Applies new settings; only those that changed have an effect. `held` is a listener bound for it already. */
   async configure(wanted: WantedTunnel, held?: HeldPort): Promise<void> {
     const before = this.#wanted;
-    this.#wanted = wanted;
-    this.#failures = 0;
-    if (wanted.clientId !== before.clientId) this.#health = undefined;
-    if (wanted.mode !== before.mode || wanted.password !== before.password) this.#visits?.closeAll('tunnel-changed');
+    this.#wanted = keptTunnel(wanted);
+    const parts = this.#parts;
+    if (parts) parts.failures = 0;
+    if (parts && wanted.clientId !== before.clientId) parts.health = undefined;
+    if (wanted.mode !== before.mode || wanted.password !== before.password) this.#parts?.visits?.closeAll('tunnel-changed');
     if (wanted.mode !== before.mode) {
       await this.close();
-      this.#server = undefined;
+      if (this.#parts) this.#parts.server = undefined;
     } else {
-      this.#server?.configure(this.#withHealthyTargets);
+      this.#parts?.server?.configure(this.#withHealthyTargets);
     }
     if (wanted.clientId !== before.clientId) {
-      this.#context?.connections.closeAll();
+      this.#parts?.context?.connections.closeAll();
       this.clientChanged();
     }
     await this.sync(held);
@@ -201,17 +228,17 @@ export class TunnelRunner implements VisitedTunnel {
 
   /** Opens or closes the listener as the settings and the client's state require. */
   async sync(held?: HeldPort): Promise<void> {
-    clearTimeout(this.#retry);
+    clearTimeout(this.#parts?.retry);
     const blocked = this.#wanted.enabled ? this.#environment.blocked(this.#wanted.clientId) : '';
     if (!this.#wanted.enabled || blocked !== '') {
       await held?.close();
-      this.#visits?.closeAll('tunnel-stopped', blocked || undefined);
+      this.#parts?.visits?.closeAll('tunnel-stopped', blocked || undefined);
       await this.close();
-      this.#error = blocked;
+      if (blocked !== '') this.#status = { running: false, error: blocked };
     } else if (held) {
       await this.close();
       this.#open(held);
-    } else if (!this.#running || this.#held?.port !== this.#listener?.port || this.#held?.host !== this.#listener?.serverIp) {
+    } else if (!this.running || !this.#listensAsWanted) {
       await this.close();
       await this.#bind();
     }
@@ -219,32 +246,32 @@ export class TunnelRunner implements VisitedTunnel {
   }
 
   #tell(): void {
-    if (this.#running === this.#reported.running && this.#error === this.#reported.error) return;
-    this.#reported = { running: this.#running, error: this.#error };
-    this.#environment.changed(this.meter);
+    const reported = this.#reported;
+    this.#reported = this.#status;
+    if (this.#status.running === reported.running && this.#status.error === reported.error) return;
+    this.#environment.changed('tunnel', this.id);
   }
 
   /** Frees the port and resets the connections. */
   async close(): Promise<void> {
-    clearTimeout(this.#retry);
+    clearTimeout(this.#parts?.retry);
     await this.closeListener();
-    this.#visits?.closeAll('tunnel-stopped');
-    this.#context?.connections.closeAll();
-    this.#server?.close?.();
+    this.#parts?.visits?.closeAll('tunnel-stopped');
+    this.#parts?.context?.connections.closeAll();
+    this.#parts?.server?.close?.();
   }
 
   /** Frees the port; open connections stay until they are idle. */
   async drain(): Promise<void> {
     await this.closeListener();
-    this.#server?.drain?.();
+    this.#parts?.server?.drain?.();
   }
 
   /** Frees the port; open connections stay. */
   async closeListener(): Promise<void> {
-    const held = this.#held;
-    this.#held = undefined;
-    this.#running = false;
-    this.#error = '';
+    const held = this.#parts?.held;
+    if (this.#parts) this.#parts.held = undefined;
+    this.#status = STOPPED;
     await held?.close();
   }
 
@@ -255,33 +282,39 @@ export class TunnelRunner implements VisitedTunnel {
     return transport && { transport, port, serverIp };
   }
 
+  get #listensAsWanted(): boolean {
+    const held = this.#parts?.held;
+    const listener = this.#listener;
+    return held?.port === listener?.port && held?.host === listener?.serverIp;
+  }
+
   async #bind(): Promise<void> {
     if (!tunnelModes.has(this.#wanted.mode)) {
-      this.#error = `tunnels of type ${this.#wanted.mode} cannot be served`;
+      this.#status = { running: false, error: `tunnels of type ${this.#wanted.mode} cannot be served` };
       return;
     }
     const listener = this.#listener;
     if (!listener) {
-      this.#running = !keyedModes.includes(this.#wanted.mode) || this.#wanted.password !== '';
-      if (!this.#running) this.#error = 'it has no password, so visitors cannot connect';
+      this.#status = keyedModes.includes(this.#wanted.mode) && this.#wanted.password === '' ? WITHOUT_PASSWORD : RUNNING;
       return;
     }
     const { port, serverIp } = listener;
     try {
       this.#open(await bindHeldPort(this.#environment, listener));
     } catch (error) {
-      const wait = Math.min(RETRY.first * 2 ** this.#failures++, RETRY.longest);
-      this.#error = listenProblem(error, serverIp || this.#environment.tunnelHost, port);
-      this.#environment.log.warn({ tunnelId: this.#wanted.id, port, retryMs: wait }, `a tunnel's listener cannot be opened: ${this.#error}`);
-      this.#retry = setTimeout(() => this.#environment.inBackground(() => this.sync()), wait).unref();
+      const wait = Math.min(RETRY.first * 2 ** this.#used.failures++, RETRY.longest);
+      const problem = listenProblem(error, serverIp || this.#environment.tunnelHost, port);
+      this.#status = { running: false, error: problem };
+      this.#environment.log.warn({ tunnelId: this.#wanted.id, port, retryMs: wait }, `a tunnel's listener cannot be opened: ${problem}`);
+      this.#used.retry = setTimeout(() => this.#environment.inBackground(() => this.sync()), wait).unref();
     }
   }
 
   #open(held: HeldPort): void {
-    this.#held = held;
-    this.#running = true;
-    this.#error = '';
-    this.#failures = 0;
+    const parts = this.#used;
+    parts.held = held;
+    parts.failures = 0;
+    this.#status = RUNNING;
     if (held.transport === 'udp') this.#usedServer?.onPort?.(held);
     else {
       held.serve((socket) => {
@@ -293,10 +326,18 @@ export class TunnelRunner implements VisitedTunnel {
 
   /** undefined = the engine has no such type of tunnel. */
   get #usedServer(): TunnelServer | undefined {
-    return this.#server ??= tunnelModes.get(this.#wanted.mode)?.serve(this.#usedContext, this.#withHealthyTargets);
+    return this.#used.server ??= tunnelModes.get(this.#wanted.mode)?.serve(this.#usedContext, this.#withHealthyTargets);
   }
 
   get #usedContext(): TunnelContext {
-    return this.#context ??= new TunnelContext(this.#environment, this.meter, () => this.#wanted);
+    return this.#used.context ??= new TunnelContext(this.#environment, this.meter, () => this.#wanted);
+  }
+
+  get #usedVisits(): Visits {
+    return this.#used.visits ??= new Visits();
+  }
+
+  get #used(): TunnelParts {
+    return this.#parts ??= new TunnelParts();
   }
 }

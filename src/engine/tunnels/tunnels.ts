@@ -1,8 +1,8 @@
 import { keyedModes, transportOf } from '../../rules/tunnel-mode.ts';
-import { keyIdOf } from '../../wire/handshake.ts';
+import { KeyIndex } from '../key-index.ts';
 import type { Environment } from '../environment.ts';
 import type { PortLease, PortRequest, WantedTunnel } from '../face.ts';
-import { Meter, NO_BYTES, type StoredBytes } from '../limits/meter.ts';
+import { NO_BYTES, type StoredBytes } from '../limits/meter.ts';
 import { PortLeases } from '../ports/port-leases.ts';
 import { PortUnavailableError } from '../ports/port-book.ts';
 import { bindFreePort, bindPort } from '../ports/reserve-port.ts';
@@ -17,7 +17,7 @@ export class Tunnels {
   readonly #leases = new PortLeases();
   readonly #runners = new Map<number, TunnelRunner>();
   /** Tunnels with a password for visitors, by its key id. */
-  readonly #passwords = new Map<string, TunnelRunner>();
+  readonly #passwords = new KeyIndex<TunnelRunner>();
 
   constructor(environment: Environment) {
     this.#environment = environment;
@@ -38,7 +38,7 @@ export class Tunnels {
 
   /** Adds a tunnel; `sync` opens its listener. @param stored its totals */
   add(wanted: WantedTunnel, stored: StoredBytes): TunnelRunner {
-    const runner = new TunnelRunner(this.#environment, new Meter(this.#environment.ticker, 'tunnel', wanted.id, stored), wanted);
+    const runner = new TunnelRunner(this.#environment, wanted, stored);
     this.#runners.set(wanted.id, runner);
     this.#link(runner);
     return runner;
@@ -127,18 +127,16 @@ export class Tunnels {
   }
 
   #link(runner: TunnelRunner): void {
-    const { id, clientId, mode, enabled, port, serverIp, password } = runner.wanted;
-    const transport = transportOf(mode);
-    if (transport && port !== 0) this.#environment.book.claim({ tunnelId: id, transport, port, serverIp }, !enabled);
-    if (keyedModes.includes(mode) && password !== '') this.#passwords.set(keyIdOf(password), runner);
-    this.#environment.clients.get(clientId)?.tunnels.add(runner);
+    const { clientId, mode, port, password } = runner.wanted;
+    if (transportOf(mode) && port !== 0) this.#environment.book.claim(runner.wanted);
+    if (keyedModes.includes(mode) && password !== '') this.#passwords.set(password, runner);
+    this.#environment.clients.get(clientId)?.addTunnel(runner);
   }
 
   #unlink(runner: TunnelRunner): void {
     const { id, clientId, port, password } = runner.wanted;
     this.#environment.book.unclaim(id, port);
-    const keyId = keyIdOf(password);
-    if (this.#passwords.get(keyId) === runner) this.#passwords.delete(keyId);
-    this.#environment.clients.get(clientId)?.tunnels.delete(runner);
+    this.#passwords.delete(password, runner);
+    this.#environment.clients.get(clientId)?.removeTunnel(runner);
   }
 }

@@ -7,7 +7,7 @@ import { HEAD_LIMITS, type HeadLimits } from '../http/head.ts';
 import { type CarryOptions, DATA_FOLLOWS } from '../tunnels/connections.ts';
 import type { TargetRotation } from '../tunnels/target-rotation.ts';
 import { gateOf } from './request/gate.ts';
-import type { HostEntry } from './hosts.ts';
+import type { HostEntry } from './host-entry.ts';
 import type { GateRefusal, VhostPolicy, Visit } from './vhost-context.ts';
 
 /** Decides by the settings, the clients and the hosts of the engine. */

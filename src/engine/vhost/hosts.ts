@@ -1,17 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
-import { type HostRequest, type HostRule, HostTable } from '../../rules/host-route.ts';
+import { type HostRequest, HostTable } from '../../rules/host-route.ts';
 import { OwnNames } from '../../rules/own-names.ts';
 import type { HealthMessage } from '../../wire/health.ts';
-import { START_CREDIT } from '../../wire/stream.ts';
 import type { AcmeRetry, CertificateState, HostState, WantedHost } from '../face.ts';
-import { afterMessage, healthyTargets, type ReportedHealth, sameHealthy } from '../health/reported-health.ts';
-import { Meter, NO_BYTES, type StoredBytes, type Ticker } from '../limits/meter.ts';
+import { afterMessage, type ReportedHealth, sameHealthy } from '../health/reported-health.ts';
+import { NO_BYTES, type StoredBytes, type Ticker } from '../limits/meter.ts';
+import type { Clients } from '../client-index.ts';
 import type { Visitors } from '../limits/visitors.ts';
-import { Connections } from '../tunnels/connections.ts';
-import { TargetRotation } from '../tunnels/target-rotation.ts';
+import { siblings, withoutSibling, withSibling, withSiblingReplaced } from '../siblings.ts';
+import { HostEntry, type HostParts } from './host-entry.ts';
+import { keptHost } from './kept-host.ts';
 import type { Certificate } from './tls/certificate.ts';
 import type { Certificates } from './tls/certificates.ts';
-import { type HostFields, hostFields } from './target/host-fields.ts';
 
 /** Hosts that are processed before the event loop goes on. */
 const HOSTS_TOGETHER = 500;
@@ -19,70 +19,23 @@ const HOSTS_TOGETHER = 500;
 /** Why a host is not served: its name is the server's own, and no administrator gave it that name. */
 const OWN_NAME = "its name is one of the server's own: only administrators give one to a host";
 
-/** The parts of an entry. */
-type HostParts = Pick<HostEntry, 'wanted' | 'meter' | 'connections' | 'certificate' | 'health'>;
-
-/** One host as it is routed to. After a change, a new entry with the same meter replaces it. */
-export class HostEntry implements HostRule {
-  readonly wanted: WantedHost;
-  readonly meter: Meter;
-  /** undefined = none: for HTTPS, TLS is passed through to the target. */
-  readonly certificate: Certificate | undefined;
-  /** Connections to its targets. */
-  readonly connections: Connections;
-  /** For requests: the agent reports the result of the dial. */
-  readonly targets: TargetRotation;
-  /** For TLS that is passed through. */
-  readonly secureTargets: TargetRotation;
-  /** What it sets in the heads of requests. */
-  readonly fields: HostFields;
-  readonly id: number;
-  readonly host: string;
-  readonly location: string;
-  readonly scheme: WantedHost['scheme'];
-  readonly enabled: boolean;
-  readonly namedByAdmin: boolean;
-  /** undefined = its targets are not checked. */
-  health: ReportedHealth | undefined;
-
-  /** @param before the entry that this one replaces */
-  constructor({ wanted, meter, connections, certificate, health }: HostParts, dialMs: number, before?: HostEntry) {
-    this.wanted = wanted;
-    this.meter = meter;
-    this.connections = connections;
-    this.certificate = certificate;
-    this.health = health;
-    const targets = healthyTargets(health, wanted.targets);
-    this.targets = new TargetRotation({ kind: 'dial', by: `host ${wanted.id}`, timeoutMs: dialMs, credit: START_CREDIT }, targets, before?.targets);
-    this.secureTargets = new TargetRotation({ kind: 'tcp', by: `host ${wanted.id}` }, targets, before?.secureTargets);
-    this.fields = before?.wanted === wanted ? before.fields : hostFields(wanted);
-    this.id = wanted.id;
-    this.host = wanted.host;
-    this.location = wanted.location;
-    this.scheme = wanted.scheme;
-    this.enabled = wanted.enabled;
-    this.namedByAdmin = wanted.namedByAdmin;
-  }
-}
-
 /** All hosts, and the routing of requests to them. A change applies from the next request on. */
 export class Hosts {
-  readonly #ticker: Ticker;
-  readonly #visitors: Visitors;
+  readonly #parts: HostParts;
   readonly #certificates: Certificates;
-  readonly #dialMs: number;
   readonly #table = new HostTable<HostEntry>([], undefined, certificateRank);
-  readonly #entries = new Map<number, HostEntry>();
-  readonly #ofClient = new Map<number, Set<number>>();
+  readonly #clients: Pick<Clients, 'get'>;
   readonly #publicUrl: string;
   #serverName = '';
 
   /**
+   * @param clients each knows its first host
    * @param dialMs how long a target may take to answer
    * @param onCertificate the certificate status of a host has changed
    * @param publicUrl where the API is reached: one of the server's own names; "" = not known
    */
   constructor(
+    clients: Pick<Clients, 'get'>,
     ticker: Ticker,
     visitors: Visitors,
     certificates: Certificates,
@@ -92,12 +45,11 @@ export class Hosts {
   ) {
     this.#publicUrl = publicUrl;
     this.#table.ownNames = new OwnNames([publicUrl]);
-    this.#dialMs = dialMs;
-    this.#ticker = ticker;
-    this.#visitors = visitors;
+    this.#clients = clients;
+    this.#parts = { ticker, visitors, dialMs };
     this.#certificates = certificates;
     certificates.onChange = (certificate) => {
-      for (const entry of this.#entries.values()) if (entry.certificate === certificate) onCertificate(entry.id);
+      for (const entry of this.#table.all()) if (entry.certificate === certificate) onCertificate(entry.id);
     };
   }
 
@@ -112,74 +64,75 @@ export class Hosts {
     const names = new OwnNames([this.#publicUrl, name]);
     this.#serverName = name;
     this.#table.ownNames = names;
-    for (const { wanted, connections } of this.#entries.values()) {
+    for (const entry of this.#table.all()) {
+      const { wanted } = entry;
       const allowed = names.mayAnswer(wanted, wanted.host);
       if (allowed === before.mayAnswer(wanted, wanted.host)) continue;
       this.set(wanted);
-      if (!allowed) connections.closeAll();
+      if (!allowed) entry.closeConnections();
     }
   }
 
   /** Adds a host or changes it. @param stored the totals of a new one */
   set(wanted: WantedHost, stored: StoredBytes = NO_BYTES): void {
-    const old = this.#entries.get(wanted.id);
-    if (old && old.wanted.clientId !== wanted.clientId) this.#ofClient.get(old.wanted.clientId)?.delete(wanted.id);
-    const meter = old?.meter ?? new Meter(this.#ticker, 'host', wanted.id, stored);
-    const connections = old?.connections ?? new Connections(meter, this.#visitors);
+    const old = this.#table.get(wanted.id);
     const health = old?.wanted.clientId === wanted.clientId ? old.health : undefined;
-    this.#put(new HostEntry({ wanted, meter, connections, certificate: this.#certificates.take(wanted, this.#mayAnswer(wanted)), health }, this.#dialMs, old));
+    const certificate = this.#certificates.take(wanted, this.#mayAnswer(wanted));
+    const entry = new HostEntry({ wanted: keptHost(wanted), certificate, health }, this.#parts, old ?? stored);
+    this.#put(entry, old);
     if (old?.certificate) this.#certificates.release(old.certificate);
-    if (!wanted.enabled || (old && old.wanted.clientId !== wanted.clientId)) connections.closeAll();
-    const ids = this.#ofClient.get(wanted.clientId);
-    if (ids) ids.add(wanted.id);
-    else this.#ofClient.set(wanted.clientId, new Set([wanted.id]));
+    if (!wanted.enabled || (old && old.wanted.clientId !== wanted.clientId)) entry.closeConnections();
   }
 
   /** Applies an agent's report on the health of a host's targets. @param now ms since the epoch */
   onHealth(message: HealthMessage, now: number): void {
-    const entry = this.#entries.get(message.id);
+    const entry = this.#table.get(message.id);
     if (entry) this.#useHealth(entry, afterMessage(entry.health, message, entry.wanted.targets, now));
   }
 
   /** The client's agent connected or disconnected: discards the last report. @returns the client's hosts */
   forgetHealth(clientId: number): readonly number[] {
-    const ids = [...this.#ofClient.get(clientId) ?? []];
-    for (const id of ids) {
-      const entry = this.#entries.get(id);
-      if (entry?.health) this.#useHealth(entry, undefined);
-    }
-    return ids;
+    const entries = [...this.ofClient(clientId)];
+    for (const entry of entries) if (entry.health) this.#useHealth(entry, undefined);
+    return entries.map(({ id }) => id);
   }
 
   /** If other targets are in rotation, the next requests get another entry: connections to targets that are out are not reused. */
-  #useHealth(entry: HostEntry, health: ReportedHealth | undefined): HostEntry {
-    const { wanted, meter, connections, certificate } = entry;
-    if (sameHealthy(entry.health, health, wanted.targets)) {
-      entry.health = health;
-      return entry;
-    }
-    return this.#put(new HostEntry({ wanted, meter, connections, certificate, health }, this.#dialMs, entry));
+  #useHealth(entry: HostEntry, health: ReportedHealth | undefined): void {
+    const { wanted, certificate } = entry;
+    if (sameHealthy(entry.health, health, wanted.targets)) entry.health = health;
+    else this.#put(new HostEntry({ wanted, certificate, health }, this.#parts, entry), entry);
   }
 
-  #put(entry: HostEntry): HostEntry {
-    this.#entries.set(entry.id, entry);
+  #put(entry: HostEntry, old: HostEntry | undefined): void {
+    const { clientId } = entry.wanted;
     this.#table.set(entry);
-    return entry;
+    const client = this.#clients.get(clientId);
+    if (client?.firstHost && old?.previous && old.wanted.clientId === clientId) {
+      client.firstHost = withSiblingReplaced(client.firstHost, old, entry);
+    } else {
+      if (old) this.#unlink(old);
+      if (client) client.firstHost = withSibling(client.firstHost, entry);
+    }
+  }
+
+  #unlink(entry: HostEntry): void {
+    const client = this.#clients.get(entry.wanted.clientId);
+    if (client) client.firstHost = withoutSibling(client.firstHost, entry);
   }
 
   remove(id: number): void {
-    const entry = this.#entries.get(id);
+    const entry = this.#table.get(id);
     if (!entry) return;
-    this.#entries.delete(id);
     if (entry.certificate) this.#certificates.release(entry.certificate);
     this.#table.delete(id);
-    entry.connections.closeAll();
-    this.#ofClient.get(entry.wanted.clientId)?.delete(id);
+    entry.closeConnections();
+    this.#unlink(entry);
   }
 
   /** The names of the hosts that are not served because they are the server's own. */
   withOwnName(): string[] {
-    return [...this.#entries.values()].filter(({ enabled, wanted }) => enabled && !this.#mayAnswer(wanted)).map(({ host }) => host);
+    return [...this.#table.all()].filter(({ enabled, wanted }) => enabled && !this.#mayAnswer(wanted)).map(({ host }) => host);
   }
 
   #mayAnswer(wanted: WantedHost): boolean {
@@ -188,24 +141,20 @@ export class Hosts {
 
   /** Removes the hosts of a client that was deleted. */
   removeOf(clientId: number): void {
-    for (const id of this.#ofClient.get(clientId) ?? []) this.remove(id);
-    this.#ofClient.delete(clientId);
+    for (const { id } of this.ofClient(clientId)) this.remove(id);
   }
 
   /** The hosts of a client. */
-  *ofClient(clientId: number): Generator<HostEntry> {
-    for (const id of this.#ofClient.get(clientId) ?? []) {
-      const entry = this.#entries.get(id);
-      if (entry) yield entry;
-    }
+  ofClient(clientId: number): Generator<HostEntry> {
+    return siblings(this.#clients.get(clientId)?.firstHost);
   }
 
   all(): IterableIterator<HostEntry> {
-    return this.#entries.values();
+    return this.#table.all();
   }
 
   get(id: number): HostEntry | undefined {
-    return this.#entries.get(id);
+    return this.#table.get(id);
   }
 
   /** Whether a name or address is this server, or is served here: session cookies of the panel must not reach it. */
@@ -231,7 +180,7 @@ export class Hosts {
    * @param name the requested name, if the host is a wildcard
    */
   async certificate(id: number, name?: string): Promise<CertificateState | undefined> {
-    const entry = this.#entries.get(id);
+    const entry = this.#table.get(id);
     if (!entry || entry.scheme === 'http') return undefined;
     const certificate = entry.certificate ?? this.#certificateNamed(entry.host);
     return certificate && this.#certificates.state(certificate, name ?? entry.host);
@@ -239,7 +188,7 @@ export class Hosts {
 
   /** @see EngineFace.retryAcme */
   retryAcme(id: number): AcmeRetry {
-    const entry = this.#entries.get(id);
+    const entry = this.#table.get(id);
     const certificate = entry && (entry.certificate ?? this.#certificateNamed(entry.host));
     return certificate ? this.#certificates.retryAcme(certificate) : { kind: 'notFailed' };
   }
@@ -249,7 +198,7 @@ export class Hosts {
     // Many hosts may share a name, and each lookup of a name visits all of them.
     const byName = new Map<string, Certificate | undefined>();
     let looked = 0;
-    for (const entry of this.#entries.values()) {
+    for (const entry of this.#table.all()) {
       if (++looked % HOSTS_TOGETHER === 0) await setImmediate();
       if (entry.scheme === 'http') continue;
       if (!entry.certificate && !byName.has(entry.host)) byName.set(entry.host, this.#certificateNamed(entry.host));
@@ -267,14 +216,14 @@ export class Hosts {
 
   /** @param blocked why its client can't serve it; "" = it can. @returns undefined = no such host */
   state(id: number, blocked: (host: WantedHost) => string): HostState | undefined {
-    const entry = this.#entries.get(id);
+    const entry = this.#table.get(id);
     if (!entry) return undefined;
     const error = !entry.enabled ? '' : this.#mayAnswer(entry.wanted) ? blocked(entry.wanted) : OWN_NAME;
     return {
       running: entry.enabled && error === '',
       error,
-      refusals: entry.meter.refusals,
-      ...entry.meter.traffic,
+      refusals: entry.refusals,
+      ...entry.traffic,
       health: entry.health?.state(entry.wanted.targets) ?? null,
     };
   }

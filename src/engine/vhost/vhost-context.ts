@@ -4,7 +4,7 @@ import type { ByteSocket } from '../../wire/socket.ts';
 import type { UnreadLedger } from '../../wire/unread-budget.ts';
 import type { HeadLimits, RequestHead } from '../http/head.ts';
 import type { VisitorTrace } from '../limits/visitor-trace.ts';
-import type { HostEntry } from './hosts.ts';
+import type { HostEntry } from './host-entry.ts';
 import type { Refusal } from './response/refusal.ts';
 import type { RefusalLog } from './response/refusal-log.ts';
 

@@ -34,6 +34,7 @@ const embedded = [
   'HostRuntime',
   'Impact',
   'Lockout',
+  'Node',
   'PlatformCertificate',
   'ProblemPage',
   'Refusal',

@@ -3,8 +3,17 @@ import * as z from 'zod/mini';
 import type { ErrorCode } from '../generated/error-codes.ts';
 import type { Messages } from '../language/en/index.ts';
 
-const Problem = z.object({ code: z.optional(z.string()), field: z.optional(z.string()), message: z.optional(z.string()), reason: z.optional(z.string()) });
+const Problem = z.object({
+  code: z.optional(z.string()),
+  field: z.optional(z.string()),
+  message: z.optional(z.string()),
+  reason: z.optional(z.string()),
+  free: z.optional(z.number()),
+});
 const Extensions = z.object({ ...Problem.shape, id: z.optional(z.string()), problems: z.optional(z.array(Problem)) });
+
+/** What GraphQL says in front of the reason that a value of a field is wrong. */
+const beforeReason = /^Variable "\$\w+" got invalid value(?: at "[^"]*")?; (?:\w+: )?/;
 
 const WithStatus = z.object({ status: z.number() });
 
@@ -45,10 +54,10 @@ export function failureOf(error: CombinedError, t: Messages): FailureText {
 }
 
 /** The text of a problem. */
-export function textOf({ code, message = '', reason }: z.infer<typeof Problem>, t: Messages): string {
+export function textOf({ code, message = '', reason, free }: z.infer<typeof Problem>, t: Messages): string {
   const known = isCode(code, t) ? t.errors.codes[code] : undefined;
-  const text = known ?? (code === 'INVALID_INPUT' ? reason : undefined) ?? message;
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  const text = known ?? (code === 'INVALID_INPUT' ? reason : undefined) ?? message.replace(beforeReason, '');
+  return text.charAt(0).toUpperCase() + text.slice(1) + (free === undefined ? '' : t.errors.portFree(String(free)));
 }
 
 function isCode(code: string | undefined, t: Messages): code is ErrorCode {

@@ -8,6 +8,7 @@ import { kept } from '../language/kept.ts';
 import { TrafficChart } from '../parts/chart/traffic-chart.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { Icon } from '../parts/icon.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Bar } from '../parts/state.tsx';
 import { useThrottled } from '../parts/throttled.ts';
@@ -53,7 +54,7 @@ export default function Dashboard() {
 
   const { counts } = server;
   if (counts.clients.total === 0 && !readOnly && kept('welcome') === undefined) return <Redirect to='/welcome' replace />;
-  const busiest = data?.busiest.rows.filter(({ runtime }) => runtime.rate > 0) ?? [];
+  const busiest = data?.busiest.rows.filter(({ runtime }) => runtime.rate > 0);
   return (
     <>
       <PageHead
@@ -89,8 +90,8 @@ export default function Dashboard() {
             />
           </div>
           <dl className='tiles' data-moves>
-            <Tile title={t.dashboard.counts.rate} value={f.rate(now?.rate ?? 0)} />
-            <Tile title={t.dashboard.counts.connections} value={f.number(now?.connections ?? 0)} />
+            <Tile title={t.dashboard.counts.rate} value={now && f.rate(now.rate)} />
+            <Tile title={t.dashboard.counts.connections} value={now && f.number(now.connections)} />
             <Tile title={t.dashboard.counts.tunnels} value={t.words.of(f.number(counts.tunnels.running), f.number(counts.tunnels.total))} />
             <Tile title={t.dashboard.counts.hosts} value={t.words.of(f.number(counts.hosts.serving), f.number(counts.hosts.total))} />
           </dl>
@@ -100,31 +101,40 @@ export default function Dashboard() {
           <div className='card-head'>
             <h2 id='h-top'>{t.dashboard.top.title}</h2>
           </div>
-          {busiest.length === 0 ? <p className='card-body muted'>{t.dashboard.top.none}</p> : (
-            <ul className='lines' data-moves>
-              {busiest.map(({ id, remark, runtime }) => (
-                <li key={id}>
-                  <Link href={`/clients/${id}`}>{remark || t.clients.nameless(id)}</Link>
-                  <span className='used'>
-                    <span className='num'>{f.rate(runtime.rate)}</span>
-                    <Bar used={runtime.rate} limit={Math.max(1, busiest[0]?.runtime.rate ?? 1)} isPlain />
-                  </span>
-                </li>
-              ))}
-            </ul>
-          )}
+          {busiest === undefined
+            ? (
+              <div className='card-body'>
+                <Loading />
+              </div>
+            )
+            : busiest.length === 0
+            ? <p className='card-body muted'>{t.dashboard.top.none}</p>
+            : (
+              <ul className='lines' data-moves>
+                {busiest.map(({ id, remark, runtime }) => (
+                  <li key={id}>
+                    <Link href={`/clients/${id}`}>{remark || t.clients.nameless(id)}</Link>
+                    <span className='used'>
+                      <span className='num'>{f.rate(runtime.rate)}</span>
+                      <Bar used={runtime.rate} limit={Math.max(1, busiest[0]?.runtime.rate ?? 1)} isPlain />
+                    </span>
+                  </li>
+                ))}
+              </ul>
+            )}
         </section>
       </div>
     </>
   );
 }
 
-function Tile({ title, value }: { readonly title: string; readonly value: string }) {
+/** @param value undefined = not known yet */
+function Tile({ title, value }: { readonly title: string; readonly value: string | undefined }) {
   return (
     <div className='tile'>
       <dt>{title}</dt>
       <dd>
-        <span className='value'>{value}</span>
+        <span className='value'>{value ?? '–'}</span>
       </dd>
     </div>
   );

@@ -9,7 +9,7 @@ import { TunnelChoice } from './diagnosis/tunnel-choice.tsx';
 import { TunnelResult } from './diagnosis/tunnel-result.tsx';
 
 /**
- * `/diagnosis`: what happens to a visitor of a URL or tunnel. The question is in the address: `?url=`, or `?tunnel=`, and `?from=` and `?probe=1`;
+ * `/diagnosis`: what happens to a visitor of a URL or tunnel. The question is in the address: `?url=`, `?tunnel=` or `?port=`, and `?from=` and `?probe=1`;
  * `?host=`, `?path=` and `?scheme=` of the older API work, too.
  */
 export default function DiagnosisPage() {
@@ -17,9 +17,10 @@ export default function DiagnosisPage() {
   const [parameters, setParameters] = useSearchParams();
   const get = (name: string): string => parameters.get(name) ?? '';
   const asked = get('url') || legacyUrl(get);
-  const [kind, setKind] = useState<'host' | 'tunnel'>(get('tunnel') === '' && get('client') === '' ? 'host' : 'tunnel');
+  const [kind, setKind] = useState<'host' | 'tunnel'>(['tunnel', 'port', 'client'].every((name) => get(name) === '') ? 'host' : 'tunnel');
   const [url, setUrl] = useState(asked);
   const [tunnel, setTunnel] = useState(get('tunnel'));
+  const [port, setPort] = useState(get('port'));
   const [from, setFrom] = useState(get('from'));
   const [probe, setProbe] = useState(get('probe') === '1');
   const [problem, setProblem] = useState('');
@@ -27,12 +28,12 @@ export default function DiagnosisPage() {
 
   function submit(event: FormEvent): void {
     event.preventDefault();
-    const isMissing = kind === 'host' ? requestOf(url) === undefined : tunnel === '';
+    const isMissing = kind === 'host' ? requestOf(url) === undefined : tunnel === '' && portOf(port) === null;
     setProblem(isMissing ? (kind === 'host' ? texts.urlMissing : texts.chooseTunnel) : '');
     if (isMissing) return;
     setParameters(
       new URLSearchParams([
-        ...(kind === 'host' ? [['url', url.trim()]] : [['tunnel', tunnel]]),
+        ...(kind === 'host' ? [['url', url.trim()]] : tunnel !== '' ? [['tunnel', tunnel]] : [['port', port.trim()]]),
         ...(from.trim() === '' ? [] : [['from', from.trim()]]),
         ...(probe ? [['probe', '1']] : []),
       ]),
@@ -67,6 +68,12 @@ export default function DiagnosisPage() {
                 />
               )
               : <TunnelChoice value={tunnel} clientId={get('client')} isWrong={problem !== ''} onChange={setTunnel} />}
+            {kind === 'tunnel' && tunnel === '' && (
+              <div className='row'>
+                <label htmlFor='field-port' className='muted'>{texts.orPort}</label>
+                <input className='input mono input-s' id='field-port' inputMode='numeric' value={port} onChange={({ target }) => setPort(target.value)} />
+              </div>
+            )}
             {problem !== '' && (
               <p className='error' id='subject-error'>
                 <Icon name='stop' />
@@ -93,11 +100,19 @@ export default function DiagnosisPage() {
           <button type='submit' className='btn btn-primary'>{texts.run}</button>
         </div>
       </form>
-      {get('tunnel') !== '' ? <TunnelResult id={get('tunnel')} {...question} /> : request && <HostResult {...request} {...question} />}
+      {get('tunnel') !== '' || portOf(get('port')) !== null
+        ? <TunnelResult id={get('tunnel') || null} port={get('tunnel') === '' ? portOf(get('port')) : null} {...question} />
+        : request && <HostResult {...request} {...question} />}
     </>
   );
 }
 
 function legacyUrl(get: (name: string) => string): string {
   return get('host') === '' ? '' : `${get('scheme') || 'http'}://${get('host')}${get('path') || '/'}`;
+}
+
+/** The port that a text names; null = none. */
+function portOf(text: string): number | null {
+  const port = Number(text.trim());
+  return Number.isInteger(port) && port > 0 && port < 65_536 ? port : null;
 }

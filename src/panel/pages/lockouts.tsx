@@ -1,3 +1,5 @@
+import { useState } from 'react';
+import { useEvents } from '../api/live.ts';
 import { useData, useRun } from '../api/use.ts';
 import { graphql } from '../generated/index.ts';
 import type { LockoutsQuery } from '../generated/graphql.ts';
@@ -12,25 +14,30 @@ import { useViewer } from '../shell/viewer.tsx';
 const lockoutsQuery = graphql(`
   query Lockouts { lockouts { kind credential source until } }
 `);
+const lockoutChanges = graphql(`
+  subscription LockoutsChanged { lockoutsChanged { kind credential source until } }
+`);
 const free = graphql(`
   mutation FreeLockout($kind: LockoutKind!, $source: String!) { freeLockout(kind: $kind, source: $source) }
 `);
 
 type Row = NonNullable<LockoutsQuery['lockouts']>[number];
-const everyMs = 5000;
 
 /** `/lockouts`: who has to wait after wrong guesses, for administrators. */
 export default function LockoutsPage() {
   const { t, f } = useLanguage();
   const { readOnly } = useViewer();
-  const { data, error, refetch } = useData(lockoutsQuery, {}, { everyMs });
+  const { data, error, refetch } = useData(lockoutsQuery, {});
+  const [changed, setChanged] = useState<readonly Row[]>();
+  useEvents(lockoutChanges, {}, ({ lockoutsChanged }) => setChanged(lockoutsChanged));
   const run = useRun();
   const toast = useToast();
   const texts = t.people.lockouts;
-  const rows = data?.lockouts ?? undefined;
+  const rows = changed ?? data?.lockouts ?? undefined;
   async function end({ kind, source }: Row): Promise<void> {
     const { error: failure } = await run(free, { kind, source });
     if (failure === undefined) toast(texts.ended);
+    setChanged(undefined);
     refetch();
   }
   const columns: ReadonlyArray<Column<Row>> = [

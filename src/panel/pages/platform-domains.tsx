@@ -9,6 +9,7 @@ import { useConfirm } from '../parts/confirm.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { TextField } from '../parts/field.tsx';
 import { textOrNull } from '../parts/form-values.ts';
+import { Impact } from '../parts/impact.tsx';
 import { FormFrame, useForm } from '../parts/form.tsx';
 import { failureOf } from '../api/failure.ts';
 import { RowMenu } from '../parts/menu.tsx';
@@ -62,7 +63,8 @@ export default function PlatformDomainsPage() {
   const version = data?.globalSettings?.version ?? null;
 
   async function remove(domain: Domain): Promise<void> {
-    if (!await ask({ title: texts.removeTitle(domain.wildcard), body: <p>{texts.removeText}</p>, action: texts.remove })) return;
+    const body = <Impact resource='PLATFORM_DOMAIN' ids={[domain.id]} text={texts.removeText} note={texts.removeNote} />;
+    if (!await ask({ title: texts.removeTitle(domain.wildcard), body, action: texts.remove })) return;
     const kept = (rows ?? []).filter(({ id }) => id !== domain.id).map(inputOf);
     const { error: refusal } = await run(save, { version, domains: kept });
     setFailure(refusal && failureOf(refusal, t).text);

@@ -10,6 +10,7 @@ import { Loading } from '../parts/loading.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { useToast } from '../parts/toast.tsx';
 import { useViewer } from '../shell/viewer.tsx';
+import { Nodes } from './settings/nodes.tsx';
 
 const settingsQuery = graphql(`
   query Settings { globalSettings { version serverUrl blocklist } }
@@ -34,6 +35,7 @@ export default function SettingsPage() {
       <Failure error={error} onRetry={refetch} />
       {data === undefined && error === undefined && <Loading />}
       {data?.globalSettings && <SettingsForm settings={data.globalSettings} />}
+      <Nodes />
       <section className='card' aria-labelledby='h-facts'>
         <div className='card-head'>
           <h2 id='h-facts'>{texts.facts}</h2>

@@ -48,9 +48,12 @@ export function Impact({ resource, ids, text, note }: {
   const { impact } = t;
   const lines = parts && [
     ...resource === 'CLIENT' || resource === 'USER' ? [impact.agents(parts.agents), impact.tunnels(parts.tunnels), impact.hosts(parts.hosts)] : [],
+    ...resource === 'PLATFORM_DOMAIN' ? [impact.hosts(parts.hosts)] : [],
     impact.connections(parts.connections),
     ...parts.ports.length > 0 ? [impact.ports(parts.ports.join(', '), parts.ports.length < mostListed)] : [],
-    ...parts.hostNames.length > 0 ? [impact.hostNames(parts.hostNames.join(', '), parts.hostNames.length < mostListed)] : [],
+    ...parts.hostNames.length > 0
+      ? [(resource === 'PLATFORM_DOMAIN' ? impact.holders : impact.hostNames)(parts.hostNames.join(', '), parts.hostNames.length < mostListed)]
+      : [],
     ...parts.sessions > 0 ? [impact.sessions(parts.sessions)] : [],
     ...parts.tokens > 0 ? [impact.tokens(parts.tokens)] : [],
   ];

@@ -9,6 +9,7 @@ import { LoginDialog } from './login.tsx';
 import { LostBanner } from './lost-banner.tsx';
 import { Navigation } from './navigation.tsx';
 import { PageBoundary } from './page-boundary.tsx';
+import { usePreload } from './preload.ts';
 import { useShortcuts } from './shortcuts.ts';
 import { Topbar } from './topbar.tsx';
 import { ViewerProvider } from './viewer.tsx';
@@ -32,6 +33,7 @@ function Frame() {
   const [layer, setLayer] = useState<'none' | 'navigation' | 'palette' | 'help'>('none');
   const lost = useStore(lostSince);
   const main = useRef<HTMLElement>(null);
+  usePreload();
   useShortcuts({ onFind: () => setLayer('palette'), onHelp: () => setLayer('help') });
 
   const shown = useRef(path);

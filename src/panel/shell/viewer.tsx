@@ -11,7 +11,7 @@ const viewerQuery = graphql(`
   query Viewer {
     viewer { role name readOnly secrets user { id username } client { id remark } }
     server {
-      version startedAt retention { auditDays trafficMinuteDays trafficHourDays trafficDayDays } allowLocalProxy acme publicAddress hostHttpPort hostHttpsPort bridgeTlsPort bridgeTlsFingerprint
+      version startedAt retention { auditDays trafficMinuteDays trafficHourDays trafficDayDays } allowLocalProxy acme acmeDirectory publicAddress hostHttpPort hostHttpsPort bridgeTlsPort bridgeTlsFingerprint
       counts { clients { total connected neverSeen disabled expired } tunnels { total running } hosts { total serving disabled } users { total } }
     }
   }
@@ -45,7 +45,7 @@ export function ViewerProvider({ children }: { readonly children: ReactNode }) {
       location.replace(`${base}/login/index?next=${encodeURIComponent(location.pathname.slice(base.length) + location.search)}`);
     }
   }, [needsLogin, data]);
-  if (data === undefined) return <main>{needsLogin ? null : <Failure error={error} onRetry={refetch} />}</main>;
+  if (data === undefined) return <main>{needsLogin ? null : <Failure error={error} isAlone onRetry={refetch} />}</main>;
   const { viewer, server } = data;
   const state = { ...viewer, isAdministrator: viewer.role === 'ADMINISTRATOR', server, refetch };
   return <ViewerContext value={state}>{children}</ViewerContext>;

@@ -66,7 +66,8 @@ const CredentialType = enumOf<Credential>('Credential', 'The kind of credential 
   vkey: 'The key of an agent or of a visitor program. Attempts are not refused; responses are delayed more and more.',
 }, { ipWhitePassword: 'ALLOWLIST_PASSWORD' });
 
-const LockoutType = builder.objectRef<Lockout>('Lockout').implement({
+/** An address or a name that is locked out. */
+export const LockoutType = builder.objectRef<Lockout>('Lockout').implement({
   description: 'An address or a name that is locked out after too many failed attempts.',
   fields: (t) => ({
     kind: t.expose('kind', { type: LockoutKind, description: 'Whether it is an address or a name.' }),

@@ -37,6 +37,7 @@ export class Sessions {
     return this.#services.writes.run({ ...whoIs(identity), address }, async (tx, changed) => {
       const client = data.clientId === null ? null : await tx.client.findUnique({ where: { id: data.clientId } });
       await tx.session.deleteMany({ where: { lastSeenAt: { lt: new Date(now.getTime() - idleMs) } } });
+      if (data.userId !== null) await tx.user.updateMany({ where: { id: data.userId }, data: { lastLoginAt: now } });
       const after = await tx.session.create({ data: { ...data, stamp: this.#stamp(cookie, { ...data, client }) } });
       changed({ resource: 'session', action: 'create', after });
       return cookie;

@@ -29,7 +29,7 @@ export async function tokenCaller({ store, log }: Services, token: string, now: 
       .catch((error: unknown) => log.warn(failureNote(error), 'the time when a token was last used could not be stored'));
   }
   const who = row.userId === null ? { kind: 'admin' as const } : { kind: 'user' as const, userId: row.userId };
-  return { ...who, by: 'token', readOnly: row.readOnly, withoutSecrets: row.secrets === false, wall: row.wall, tokenId: row.id };
+  return { ...who, by: 'token', readOnly: row.readOnly, withoutSecrets: row.secrets === false, wall: row.wall, tokenId: row.id, tokenName: row.name };
 }
 
 /** Maximum number of tokens that one log line names. */

@@ -13,6 +13,7 @@ const auditResourceTexts: Readonly<Record<Change['resource'], string>> = {
   session: 'A session: CREATE is a login, DELETE a logout.',
   failedAttempt: 'A failed attempt with a password or key. Of repeated attempts from one address, only the first is recorded.',
   lockout: 'An address or a name that is locked out after too many failed attempts. DELETE: an administrator ended the lockout.',
+  node: 'A server, which is to drain or no longer.',
   import: 'Records of another server, all at once: their numbers, not the records themselves.',
   connection: "A visitor's connection that was closed by a request.",
 };

@@ -30,11 +30,15 @@ builder.queryFields((t) => ({
     description: 'The audit log: who changed what, newest first. For administrators.',
     args: {
       filter: t.arg({ type: AuditFilter, description: 'Only entries that meet all conditions.' }),
+      search: t.arg.string({
+        description:
+          'Only entries that contain this text (case-insensitive) in the address, the name of the token, the id of the record, or its values. Of those that meet the filter, the newest 100,000 are searched, for about 2 seconds.',
+      }),
       offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
-    resolve: (_root, { filter, ...range }, { store }) =>
-      store.auditPage({
+    resolve: (_root, { filter, search, ...range }, context) => {
+      const query = {
         resource: filter?.resource ?? undefined,
         resourceId: textOf('filter.resourceId', filter?.resourceId),
         action: filter?.action ?? undefined,
@@ -44,6 +48,9 @@ builder.queryFields((t) => ({
         to: filter?.to ?? undefined,
         beforeId: idOf('filter.beforeId', filter?.beforeId) ?? undefined,
         ...pageRange(range),
-      }),
+      };
+      const text = textOf('search', search);
+      return text ? context.search(() => context.store.auditPage({ ...query, search: text })) : context.store.auditPage(query);
+    },
   }),
 }));

@@ -7,7 +7,7 @@ import { columnsOfHost } from '../host/columns.ts';
 import { columnsOfTunnel } from '../tunnel/columns.ts';
 import { columnsOfUser } from '../user/columns.ts';
 import type { ColumnUse } from '../values/columns.ts';
-import type { AuditedSession, Change, FailedAttempt, GlobalState } from '../writes/changes.ts';
+import type { AuditedNode, AuditedSession, Change, FailedAttempt, GlobalState } from '../writes/changes.ts';
 
 /** How the audit log shows each column of a record: under the name of the field that sets it, or else shows it, or else of the column. */
 type Audited = Readonly<Record<string, Pick<ColumnUse, 'audit'> & Partial<Pick<ColumnUse, 'input' | 'shown'>>>>;
@@ -48,6 +48,7 @@ const platformDomain = {
   keyFilePath: { ...secret, input: 'privateKeyPath' },
 } satisfies Record<keyof PlatformDomain, Audited[string]>;
 const session = { id: none, kind: value, userId: value, clientId: value } satisfies Record<keyof AuditedSession, Audited[string]>;
+const node = { name: value, draining: value } satisfies Record<keyof AuditedNode, Audited[string]>;
 const connection = {
   id: value,
   clientId: value,
@@ -89,6 +90,8 @@ function maskedChange(change: Change): { readonly before: Masked | null; readonl
       return pair(enrolment, before, after);
     case 'session':
       return pair(session, before, after);
+    case 'node':
+      return pair(node, before, after);
     case 'connection':
       return pair(connection, before, undefined);
     case 'lockout':
@@ -150,6 +153,7 @@ export function auditEntry(change: Change): NewAuditEntry {
     callerKind: caller.kind,
     callerId: caller.kind === 'user' ? caller.userId : caller.kind === 'client' ? caller.clientId : null,
     method: caller.by ?? '',
+    tokenName: caller.tokenName ?? '',
     address: caller.address ?? '',
     resource,
     resourceId: idOf(change).replaceAll('\0', '\uFFFD'), // a guess may contain NUL, which PostgreSQL can't store
@@ -163,7 +167,7 @@ export function auditEntry(change: Change): NewAuditEntry {
 const sessionIdLength = 12;
 
 function idOf(change: Change): string {
-  if (change.resource === 'failedAttempt') return change.after.name;
+  if (change.resource === 'failedAttempt' || change.resource === 'node') return change.after.name;
   if (change.resource === 'lockout') return (change.action === 'delete' ? change.before : change.after).source;
   const { id } = change.action === 'delete' ? change.before : change.after;
   return change.resource === 'session' ? String(id).slice(0, sessionIdLength) : String(id);

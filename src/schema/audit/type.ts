@@ -3,6 +3,7 @@ import type { Page } from '../../store/hot/page.ts';
 import { builder } from '../builder.ts';
 import { stored } from '../values/stored.ts';
 import { textOrNull } from '../values/empty.ts';
+import { resourceName } from './names.ts';
 import { AuditAction, auditActions, AuditResource, auditResources, CallerKind, callerKinds, CallerMethod, callerMethods } from './enums.ts';
 
 /** An entry of the audit log. */
@@ -31,10 +32,22 @@ export const AuditEntry = builder.prismaObject('AuditEntry', {
       description: 'How the caller authenticated; null = the caller did not.',
       resolve: ({ method }) => method === '' ? null : stored(callerMethods, method),
     }),
+    tokenName: t.string({
+      nullable: true,
+      description: 'The name of the API token that the caller used, as it was then; null = none, or the token had no name.',
+      resolve: ({ tokenName }) => textOrNull(tokenName),
+    }),
     address: t.string({ nullable: true, description: 'The address of the caller; null = the server itself.', resolve: ({ address }) => textOrNull(address) }),
     resource: t.field({ type: AuditResource, description: 'The kind of resource that was changed.', resolve: (row) => stored(auditResources, row.resource) }),
     resourceId: t.exposeID('resourceId', {
-      description: 'The id of what was changed. For SESSION, its first characters; for FAILED_ATTEMPT, the name that was tried; for LOCKOUT, its source.',
+      description:
+        'The id of what was changed. For SESSION, its first characters; for FAILED_ATTEMPT, the name that was tried; for LOCKOUT, its source; for NODE, its name.',
+    }),
+    resourceName: t.string({
+      nullable: true,
+      description:
+        'What the record was called after the change, or before it was deleted: the name of a user or token, the note of a client or tunnel, the note of a host or else its name; null = it had none.',
+      resolve: ({ before, after }) => resourceName(parsed(before), parsed(after)),
     }),
     action: t.field({ type: AuditAction, description: 'The kind of change.', resolve: (row) => stored(auditActions, row.action) }),
     before: t.field({
@@ -54,11 +67,17 @@ export const AuditEntry = builder.prismaObject('AuditEntry', {
 });
 
 /** A page of the audit log. */
-export const AuditPage = builder.objectRef<Page<AuditRow>>('AuditPage').implement({
+export const AuditPage = builder.objectRef<Page<AuditRow> & { readonly searchedBackTo?: Date }>('AuditPage').implement({
   description: 'A page of the audit log.',
   fields: (t) => ({
     rows: t.field({ type: [AuditEntry], description: 'The entries, newest first.', resolve: (page) => page.rows }),
-    total: t.exposeInt('total', { description: 'The number of entries that match the filter.' }),
+    total: t.exposeInt('total', { description: 'The number of entries that match the filter, and were found by the search.' }),
+    searchedBackTo: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the oldest entry was written that the search looked at: search further with `filter.to`. Null = it looked at all of them.',
+      resolve: ({ searchedBackTo }) => searchedBackTo ?? null,
+    }),
   }),
 });
 

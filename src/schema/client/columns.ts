@@ -35,6 +35,7 @@ export const columnsOfClient = {
   exportBytes: { audit: 'none', shown: 'runtime', input: null, ownerSets: false },
   connected: { audit: 'none', shown: 'runtime', input: null, ownerSets: false },
   rate: { audit: 'none', shown: 'runtime', input: null, ownerSets: false },
+  connections: { audit: 'none', shown: 'runtime', input: null, ownerSets: false },
   tunnelCount: { audit: 'none', shown: null, input: null, ownerSets: false },
   hostCount: { audit: 'none', shown: null, input: null, ownerSets: false },
   userId: { audit: 'value', shown: 'owner', input: 'ownerId', ownerSets: false },

@@ -2,6 +2,7 @@ import { mayUseClient } from '../../rules/ownership.ts';
 import type { Client as ClientRow } from '../../store/generated/sqlite/client.ts';
 import { clientConditions } from '../../store/hot/conditions.ts';
 import type { Page } from '../../store/hot/page.ts';
+import type { ClientTroubles } from '../../store/hot/problem-lists.ts';
 import { builder } from '../builder.ts';
 import { countOf, listQuery, ownedOnly, ownerFields } from '../lists/list.ts';
 import { pageArgs, rowLimits, SortDirection, sortFields, pageRange } from '../lists/page.ts';
@@ -23,6 +24,11 @@ const ClientSortField = builder.enumType('ClientSortField', {
     INLET_BYTES: { description: 'Bytes from visitors.' },
     EXPORT_BYTES: { description: 'Bytes to visitors.' },
     RATE: { description: 'Bytes transferred in the last second.' },
+    CONNECTIONS: { description: "Visitors' open connections." },
+    FLOW_USED: { description: 'Bytes in both directions, which `flowLimit` limits.' },
+    EXPIRES_AT: { description: 'The `effectiveExpiresAt`. Those that never expire come last.' },
+    OWNER: { description: "The owner's login name. Those without an owner come first." },
+    PROBLEMS: { description: 'How serious the problems are: clients without problems first, those whose visitors are refused last.' },
     LAST_ONLINE_AT: { description: 'When the agent was last connected: those that never were first.' },
   },
 });
@@ -44,6 +50,7 @@ const ClientFilter = builder.inputType('ClientFilter', {
     enabled: t.boolean({ description: 'True = only enabled ones, false = only disabled and expired ones. It can take up to a minute until an expiry counts.' }),
     expiresBefore: t.field({ type: 'DateTime', description: 'Only those whose `effectiveExpiresAt` is before this time, including expired ones.' }),
     otherVersion: t.boolean({ description: "True = only those whose agent last reported another version than the server's. False has no effect." }),
+    withProblems: t.boolean({ description: 'True = only clients that `problems` names, or one of whose tunnels or hosts it names. False has no effect.' }),
     usageAbovePercent: t.int({
       description: 'Only those that use more than this percentage of `flowLimit` or `maxTunnels`. At least 0. Unlimited values never match.',
     }),
@@ -96,7 +103,13 @@ builder.queryFields((t) => ({
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
     resolve: async (_root, args, context) => {
-      const query = { ...await listQuery(context, args), ...args.filter && { conditions: conditionsOf(args.filter, context.settings.version) } };
+      const { filter, sort } = args;
+      const asked = filter?.withProblems === true || sort?.field === 'PROBLEMS' ? (await context.problems.troubled()).clients : undefined;
+      const query = {
+        ...await listQuery(context, args),
+        ...filter && { conditions: conditionsOf(filter, context.settings.version, asked) },
+        ...asked && { troubles: asked },
+      };
       return context.list(query, context.store.clientPage, context.store.clientPages);
     },
   }),
@@ -104,8 +117,9 @@ builder.queryFields((t) => ({
 
 /** The filter conditions that are checked on each client. */
 function conditionsOf(
-  { connected, enabled, expiresBefore, usageAbovePercent, otherVersion, ...owner }: typeof ClientFilter.$inferInput,
+  { connected, enabled, expiresBefore, usageAbovePercent, otherVersion, withProblems, ...owner }: typeof ClientFilter.$inferInput,
   version: string,
+  troubles: ClientTroubles | undefined,
 ) {
   return clientConditions({
     connected: connected ?? undefined,
@@ -114,5 +128,6 @@ function conditionsOf(
     expiresBefore: expiresBefore ?? undefined,
     usageAbove: countOf('filter.usageAbovePercent', usageAbovePercent),
     versionOtherThan: otherVersion === true ? version : undefined,
+    troubled: withProblems === true ? troubles : undefined,
   });
 }

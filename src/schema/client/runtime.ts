@@ -14,6 +14,7 @@ export function clientRuntime(row: Client, state: ClientState | undefined): Clie
   return {
     connected: state?.connected ?? false,
     connectedSince: state?.connectedSince ?? null,
+    lastHeardAt: state?.lastHeardAt ?? null,
     secure: state?.secure ?? false,
     end: state?.end ?? null,
     address: row.lastAddress,
@@ -40,6 +41,17 @@ export const ClientRuntime = builder.objectRef<ClientState>('ClientRuntime').imp
       nullable: true,
       description: 'When the agent connected; null = it is not connected.',
       resolve: ({ connectedSince }) => connectedSince === null ? null : new Date(connectedSince),
+    }),
+    lastHeardAt: t.field({
+      type: 'DateTime',
+      nullable: true,
+      description: 'When the agent was last heard: it sends something every few seconds; null = it is not connected.',
+      resolve: ({ lastHeardAt }) => lastHeardAt === null ? null : new Date(lastHeardAt),
+    }),
+    home: t.string({
+      nullable: true,
+      description: 'The `name` of the server (`nodes`) that the agent is connected to; null = it is not connected, or there is only one server.',
+      resolve: ({ home }) => home,
     }),
     secure: t.exposeBoolean('secure', { description: 'Whether an agent is connected over TLS.' }),
     endReason: t.field({

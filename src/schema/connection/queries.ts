@@ -69,7 +69,9 @@ builder.subscriptionField('connectionsEverySecond', (t) =>
     subscribe: async (_root, args, context) => {
       const id = idOf('clientId', args.clientId);
       await checkTrafficAccess(context, 'client', id);
-      return context.live.everySecond(context.caller, id, () => context.engine.connections(id, { offset: 0, limit: rowLimits.most }));
+      return context.live.everySecondOf(context.caller, 'client', new Map([[id, id]]), () =>
+        context.engine.connections(id, { offset: 0, limit: rowLimits.most }));
     },
-    resolve: (page, _args, context) => context.forgetLookups(page),
+    resolve: (page, _args, context) =>
+      context.forgetLookups(page),
   }));

@@ -5,6 +5,7 @@ import { hostCertificate, type HostCertificate } from '../host/certificate-type.
 import { certificateGate, certificateReason } from './certificate-gate.ts';
 import { found, type Finding, findingText, fix, type Fix } from './findings.ts';
 import { accessGate, agentGate, enabledGate, type Gate, gateNames, ownerGate, passed, quotaGate, stopped, unknown, withRefusals } from './gates.ts';
+import { nearHosts } from './near-hosts.ts';
 import { probeTargets, targetGate, type TargetProbe } from './probe.ts';
 import { findRoute, type Route, routeQuestion, type RouteQuestion, type StoredRule } from './route.ts';
 
@@ -18,6 +19,8 @@ export interface HostDiagnosis {
   /** The target of the next connection; "" = none. */
   readonly target: string;
   readonly probes: readonly TargetProbe[];
+  /** The caller's hosts with a similar name, if none has this one. */
+  readonly near: () => Promise<HostRow[]>;
   readonly gates: () => Promise<Gate[]>;
 }
 
@@ -50,6 +53,7 @@ export async function diagnoseHost(context: Context, args: HostDiagnosisArgs): P
       reason: findingText(faults[fault].finding),
       target: '',
       probes: [],
+      near: async () => fault === 'host' ? nearHosts(context, question.host) : [],
       gates: async () => nowhere(fault),
     };
   }
@@ -63,6 +67,7 @@ export async function diagnoseHost(context: Context, args: HostDiagnosisArgs): P
     rule: rule.row,
     target,
     probes,
+    near: async () => [],
     reason: target === '' ? 'the rule matches, but there is no usable target' : certificate === undefined ? '' : certificateReason(certificate),
     gates: once(() => gatesOf(context, rule, certificate, args.visitorAddress, probes)),
   };

@@ -4,7 +4,7 @@ import { invalidInput } from '../errors.ts';
 import { idOf } from '../values/ids.ts';
 import { targetsOf } from '../values/input.ts';
 import { diagnoseHost } from './host.ts';
-import { diagnoseTunnel } from './tunnel.ts';
+import { diagnoseTunnel, tunnelAt } from './tunnel.ts';
 import { PROBE_TARGETS, probeTargets, TargetProbeType } from './probe.ts';
 import { HostDiagnosisType, RequestScheme, TunnelDiagnosisType } from './type.ts';
 
@@ -36,13 +36,19 @@ builder.queryFields((t) => ({
     type: TunnelDiagnosisType,
     authScopes: { clientLogin: true },
     nullable: true,
-    description: 'Returns the result of each check of a connection to a tunnel; null = no such tunnel.',
+    description: 'Returns the result of each check of a connection to a tunnel, named by its id or its port; null = no such tunnel.',
     args: {
-      id: t.arg.id({ required: true, description: "The tunnel's id." }),
+      id: t.arg.id({ description: "The tunnel's id." }),
+      port: t.arg({ type: 'Port', description: 'Its port. Of several tunnels with this port, the one with the lowest id.' }),
       visitorAddress: t.arg.string({ description: visitorAddress }),
       probe: t.arg.boolean({ defaultValue: false, description: probe }),
     },
-    resolve: (_root, args, context) => diagnoseTunnel(context, idOf('id', args.id), args.visitorAddress ?? undefined, args.probe ?? false),
+    resolve: async (_root, args, context) => {
+      const given = idOf('id', args.id) ?? undefined;
+      if ((given === undefined) === (typeof args.port !== 'number')) throw invalidInput('id', 'either id or port', {});
+      const id = given ?? await tunnelAt(context, args.port ?? 0);
+      return id === undefined ? null : diagnoseTunnel(context, id, args.visitorAddress ?? undefined, args.probe ?? false);
+    },
   }),
 }));
 

@@ -19,6 +19,12 @@ const targetModes: readonly string[] = ['tcp', 'udp', 'secret', 'p2p'];
 /** The modes for which a TCP dial is a meaningful test. */
 const probedModes: readonly string[] = ['tcp', 'secret', 'p2p'];
 
+/** The tunnel of the caller that visitors reach at a port: TCP and UDP can have the same one. @returns undefined = there is none */
+export async function tunnelAt({ caller, store: { db } }: Context, port: number): Promise<number | undefined> {
+  const tunnels = await db.tunnel.findMany({ where: { port }, include: { client: true }, orderBy: { id: 'asc' } });
+  return tunnels.find(({ client }) => mayUseClient(caller, client))?.id;
+}
+
 /** @returns null if the tunnel doesn't exist or isn't the caller's */
 export async function diagnoseTunnel(context: Context, id: number, visitorAddress: string | undefined, probe: boolean): Promise<TunnelDiagnosis | null> {
   const row = await context.store.db.tunnel.findUnique({ where: { id }, include: { client: { include: { user: true } } } });

@@ -6,6 +6,7 @@ import { type Finding, findings, findingText, type Fix, fixes, fixText } from '.
 import { explanationOf, type Gate, type gateNames } from './gates.ts';
 import { Refusal, refusalsOf } from './refusal-type.ts';
 import type { HostDiagnosis } from './host.ts';
+import { mostNear } from './near-hosts.ts';
 import { TargetProbeType } from './probe.ts';
 import type { TunnelDiagnosis } from './tunnel.ts';
 import { paramsField } from '../values/text-parameters.ts';
@@ -102,6 +103,12 @@ export const HostDiagnosisType = builder.objectRef<HostDiagnosis>('HostDiagnosis
       resolve: (row) => textOrNull(row.reason),
     }),
     rule: t.field({ type: Host, nullable: true, description: 'The rule that matches; null = none that the caller may see.', resolve: ({ rule }) => rule }),
+    near: t.field({
+      type: [Host],
+      extensions: { items: mostNear },
+      description: `If no host has this name: at most ${mostNear} hosts that the caller may see with a similar one, the most similar first.`,
+      resolve: ({ near }) => near(),
+    }),
     target: t.string({ nullable: true, description: 'The target of the next connection; null = none.', resolve: (row) => textOrNull(row.target) }),
     gates: t.field({ type: [DiagnosisGate], description: 'All checks, in order.', resolve: ({ gates }) => gates() }),
     stoppedBy: t.field({

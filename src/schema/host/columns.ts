@@ -25,6 +25,8 @@ export const columnsOfHost = {
   platformDomainId: { audit: 'value', shown: 'platformDomainId', input: 'platformDomainId', declared: true },
   platformPrefix: { audit: 'value', shown: 'platformPrefix', input: 'platformPrefix', declared: true },
   noStore: { audit: 'value', shown: 'noStore', input: null, declared: false },
+  rate: { audit: 'none', shown: 'runtime', input: null, declared: false },
+  connections: { audit: 'none', shown: 'runtime', input: null, declared: false },
   ownerId: { audit: 'none', shown: null, input: null, declared: false },
   clientKey: { audit: 'none', shown: null, input: null, declared: false },
   clientOnline: { audit: 'none', shown: null, input: null, declared: false },

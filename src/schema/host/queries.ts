@@ -1,9 +1,10 @@
 import { mayUseClient } from '../../rules/ownership.ts';
 import { hostConditions } from '../../store/hot/conditions.ts';
 import type { HostOrder } from '../../store/hot/host-page.ts';
+import { platformHost } from '../../rules/platform-domain.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
-import { countOf, listQuery, ownedOnly, ownerFields } from '../lists/list.ts';
+import { countOf, listQuery, ownedOnly, ownerFields, withProblemsField } from '../lists/list.ts';
 import { pageArgs, rowLimits, type Sort, SortDirection, sortFields } from '../lists/page.ts';
 import { idOf } from '../values/ids.ts';
 import { textOf } from '../values/input.ts';
@@ -24,14 +25,29 @@ const HostSortField = builder.enumType('HostSortField', {
     LOCATION: { description: 'The path prefix.' },
     ENABLED: { description: 'Stopped ones first. Hosts with equal values are sorted by id in the opposite direction.' },
     CONNECTED: { description: 'Those whose agent is not connected first.' },
+    RATE: { description: 'Bytes transferred in the last second.' },
+    CONNECTIONS: { description: "Visitors' open connections." },
   },
 });
 
-const HostAvailability = builder.objectRef<{ available: boolean; host: string }>('HostAvailability').implement({
+interface Availability {
+  readonly available: boolean;
+  readonly host: string;
+  readonly suggestions: readonly string[];
+}
+
+/** How many free prefixes are suggested, and how many are tried. */
+const [mostSuggested, mostTried] = [3, 9];
+
+const HostAvailability = builder.objectRef<Availability>('HostAvailability').implement({
   description: 'Whether a host name is available.',
   fields: (t) => ({
     available: t.exposeBoolean('available', { description: "Whether no host uses the name and it is not one of the server's own." }),
     host: t.exposeString('host', { description: 'The full domain name.' }),
+    suggestions: t.stringList({
+      description: `If the name is not available: at most ${mostSuggested} similar prefixes that are.`,
+      resolve: ({ suggestions }) => [...suggestions],
+    }),
   }),
 });
 
@@ -51,6 +67,7 @@ const HostFilter = builder.inputType('HostFilter', {
     unassigned: t.boolean({ description: ownerFields.unassigned }),
     scheme: t.field({ type: HostScheme, description: 'Only those with this scheme. ALL = only those that serve both.' }),
     mode: t.field({ type: HostMode, description: 'Only those with this mode.' }),
+    withProblems: t.boolean({ description: withProblemsField }),
     platformDomainId: t.id({ description: 'Only those below this platform domain.' }),
     enabled: t.boolean({ description: 'True = only started ones, false = only stopped ones.' }),
     connected: t.boolean({ description: "True = only those whose client's agent is connected, false = only the others. The state can be up to a second old." }),
@@ -89,11 +106,13 @@ builder.queryFields((t) => ({
       const { store: { hostPage, hostPages } } = context;
       const query = await listQuery(context, { ...args, sort: storedSort(args.sort) });
       if (!args.filter) return context.list(query, hostPage, hostPages);
-      const { before, ...filter } = hostsOf(context, args.filter);
-      const withCertificates = before === undefined
-        ? undefined
-        : async () => ({ ...query, conditions: hostConditions({ ...filter, ids: await context.engine.hostsWithCertificateUntil(before) }) });
-      return context.list({ ...query, conditions: hostConditions(filter) }, hostPage, hostPages, withCertificates);
+      const { before, withProblems, ...filter } = hostsOf(context, args.filter);
+      if (before === undefined && !withProblems) return context.list({ ...query, conditions: hostConditions(filter) }, hostPage, hostPages);
+      return context.list({ ...query, conditions: hostConditions(filter) }, hostPage, hostPages, async () => {
+        const expiring = before === undefined ? undefined : await context.engine.hostsWithCertificateUntil(before);
+        const troubled = withProblems ? (await context.problems.troubled()).hosts : undefined;
+        return { ...query, conditions: hostConditions({ ...filter, ids: bothOf(expiring, troubled) }) };
+      });
     },
   }),
   platformHostAvailable: t.field({
@@ -108,10 +127,16 @@ builder.queryFields((t) => ({
     resolve: async (_root, args, context) => {
       const { caller, store } = context;
       const edited = idOf('hostId', args.hostId);
-      const { host } = platformName(await platformDomain(store.db, args.platformDomainId), args.platformPrefix);
-      if (caller.kind !== 'admin' && (await ownNames(context, store.db)).has(host)) return { available: false, host };
+      const domain = await platformDomain(store.db, args.platformDomainId);
+      const { host, platformPrefix: prefix } = platformName(domain, args.platformPrefix);
+      const own = caller.kind === 'admin' ? undefined : await ownNames(context, store.db);
       const others = await store.db.host.findMany({ where: { host }, include: { client: true } });
-      return { available: others.every(({ id, client }) => id === edited && mayUseClient(caller, client)), host };
+      const available = own?.has(host) !== true && others.every(({ id, client }) => id === edited && mayUseClient(caller, client));
+      if (available) return { available, host, suggestions: [] };
+      const similar = nextPrefixes(prefix ?? '').map((text) => ({ text, name: platformHost(domain.wildcard, text) ?? '' }));
+      const taken = await store.db.host.findMany({ where: { host: { in: similar.map(({ name }) => name) } }, select: { host: true } });
+      const isFree = (name: string) => name !== '' && own?.has(name) !== true && taken.every((other) => other.host !== name);
+      return { available, host, suggestions: similar.filter(({ name }) => isFree(name)).slice(0, mostSuggested).map(({ text }) => text) };
     },
   }),
 }));
@@ -126,7 +151,7 @@ function storedSort(sort: typeof HostSort.$inferInput | null | undefined): Sort<
 /** The filter conditions that are checked on each host; `before` = latest expiry of the current certificate, in ms since the epoch. */
 function hostsOf(
   context: Context,
-  { scheme, mode, platformDomainId, enabled, connected, certificateDaysRemainingBelow, ...owner }: typeof HostFilter.$inferInput,
+  { scheme, mode, platformDomainId, enabled, connected, withProblems, certificateDaysRemainingBelow, ...owner }: typeof HostFilter.$inferInput,
 ) {
   const days = countOf('filter.certificateDaysRemainingBelow', certificateDaysRemainingBelow, 1);
   return {
@@ -136,6 +161,20 @@ function hostsOf(
     platform: mode ? mode === 'platform' : undefined,
     platformDomainId: textOf('filter.platformDomainId', platformDomainId),
     owned: ownedOnly(owner),
+    withProblems: withProblems === true,
     before: days === undefined ? undefined : context.now() + days * 86_400_000,
   };
+}
+
+/** The ids in both lists; undefined = all. */
+function bothOf(one: readonly number[] | undefined, other: readonly number[] | undefined): readonly number[] {
+  if (one === undefined || other === undefined) return one ?? other ?? [];
+  const others = new Set(other);
+  return one.filter((id) => others.has(id));
+}
+
+/** Prefixes like a given one, with the next numbers: `shop` gives `shop-2`, `shop-7` gives `shop-8`. */
+function nextPrefixes(prefix: string): string[] {
+  const [, stem = '', number = '1'] = /^(.*?)(?:-(\d{1,6}))?$/.exec(prefix) ?? [];
+  return Array.from({ length: mostTried }, (_, at) => `${stem}-${Number(number) + at + 1}`);
 }

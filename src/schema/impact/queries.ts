@@ -25,13 +25,14 @@ interface Impact {
 
 const nothing: Impact = { clients: 0, agents: 0, tunnels: 0, hosts: 0, connections: 0, ports: [], hostNames: [], sessions: 0, tokens: 0 };
 
-type Kind = 'client' | 'tunnel' | 'host' | 'user';
+type Kind = 'client' | 'tunnel' | 'host' | 'user' | 'platformDomain';
 
 const ImpactResource = enumOf<Kind>('ImpactResource', 'The kind of the records that you stop or delete.', {
   client: 'Clients, with their tunnels and hosts.',
   tunnel: 'Tunnels.',
   host: 'Hosts.',
   user: 'Users, with their clients. For administrators.',
+  platformDomain: 'Platform domains, which can only be removed without hosts below them: the hosts that are in the way. For administrators.',
 });
 
 const ImpactType = builder.objectRef<Impact>('Impact').implement({
@@ -68,13 +69,19 @@ builder.queryField('impact', (t) =>
       ids: t.arg.idList({ required: true, description: `Their ids, at most ${rowLimits.most}. Duplicates count once.` }),
     },
     resolve: async (_root, { resource, ids: given }, context) => {
-      const ids = [...new Set(given.map((id, index) => idOf(`ids.${index}`, id)))];
-      if (ids.length > rowLimits.most) throw invalidInput('ids', `at most ${rowLimits.most} records at a time`, { most: rowLimits.most });
-      return impacts[resource](context, ids);
+      if (resource === 'platformDomain') return ofDomains(context, mostIds(given));
+      return impacts[resource](context, mostIds(given.map((id, index) => idOf(`ids.${index}`, id))));
     },
   }));
 
-const impacts: Readonly<Record<Kind, (context: Context, ids: readonly number[]) => Promise<Impact>>> = {
+/** Each of the ids once. @throws {AditError} INVALID_INPUT if there are too many */
+function mostIds<Id>(given: readonly Id[]): Id[] {
+  const ids = [...new Set(given)];
+  if (ids.length > rowLimits.most) throw invalidInput('ids', `at most ${rowLimits.most} records at a time`, { most: rowLimits.most });
+  return ids;
+}
+
+const impacts: Readonly<Record<Exclude<Kind, 'platformDomain'>, (context: Context, ids: readonly number[]) => Promise<Impact>>> = {
   async client(context, ids) {
     const clients = (await context.loaders.clients.loadMany(ids)).filter((row) => isTheirs(context, row));
     const of = { clientId: { in: clients.map(({ id }) => id) } };
@@ -109,6 +116,18 @@ const impacts: Readonly<Record<Kind, (context: Context, ids: readonly number[]) 
     return { ...await ofClients(context, clients, { client: of }), sessions, tokens };
   },
 };
+
+/** The hosts below platform domains. Their names are counted, and the states of the listed ones are asked for. */
+async function ofDomains({ caller, engine, store: { db } }: Context, ids: readonly string[]): Promise<Impact> {
+  if (caller.kind !== 'admin') throw new AditError('FORBIDDEN');
+  const where = { platformDomainId: { in: ids.filter((id) => !id.includes('\0')) } };
+  const [total, rows] = await Promise.all([
+    db.host.count({ where }),
+    db.host.findMany({ where, select: { id: true, host: true, location: true }, orderBy: { id: 'asc' }, take: rowLimits.most }),
+  ]);
+  const states = await engine.hostStates(rows.map(({ id }) => id));
+  return { ...nothing, hosts: total, connections: connectionsOf(states), hostNames: rows.map(({ host, location }) => host + location).slice(0, mostListed) };
+}
 
 /** Some clients, and what is connected and served through them. @param of selects their tunnels and hosts */
 async function ofClients(

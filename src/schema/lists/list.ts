@@ -22,6 +22,9 @@ interface ListArgs<Field extends string> {
   readonly limit?: number | null;
 }
 
+/** The description of the condition for records with problems. */
+export const withProblemsField = 'True = only those that `problems` names. False has no effect.';
+
 /** The descriptions of the conditions for administrators. */
 export const ownerFields = {
   ownerId: "Only records that belong to this user's clients. Administrators only; other callers get an error.",
@@ -39,9 +42,13 @@ const running: ReadonlySet<string> = new Set([
   'EXPORT_BYTES',
   'RATE',
   'LAST_ONLINE_AT',
+  'CONNECTIONS',
+  'FLOW_USED',
+  'PROBLEMS',
   'connected',
   'running',
   'usageAbovePercent',
+  'withProblems',
 ]);
 
 /** Secret fields. The position of a record in a list sorted by a secret would reveal the secret bit by bit. */

@@ -1,7 +1,8 @@
 import type { Troubles } from '../../engine/face.ts';
 import type { Caller } from '../../rules/caller.ts';
-import type { Problem } from './codes.ts';
-import { type BoardParts, type Range, type Scope, sourcesOf } from './sources.ts';
+import type { ClientTroubles } from '../../store/hot/problem-lists.ts';
+import { certificateProblems, isBroken, type Problem } from './codes.ts';
+import { type BoardParts, expiryMs, type Range, type Scope, sourcesOf } from './sources.ts';
 
 /** A range of the problems of a caller, and how many there are. */
 export interface ProblemPage {
@@ -9,6 +10,13 @@ export interface ProblemPage {
   readonly total: number;
   /** Those because of which visitors are refused now. */
   readonly broken: number;
+}
+
+/** The records with problems that only the engine knows, for the filters and orders of lists. */
+interface Troubled {
+  readonly clients: ClientTroubles;
+  readonly tunnels: readonly number[];
+  readonly hosts: readonly number[];
 }
 
 /** A page is read again after this many ms, however many callers want it. */
@@ -42,6 +50,25 @@ export class ProblemBoard {
     return page.value;
   }
 
+  /** The clients, tunnels and hosts of all callers with problems that only the engine knows, and which expiries of clients are a problem. */
+  async troubled(): Promise<Troubled> {
+    const { certificates, unhealthyTunnels, unhealthyHosts } = await this.#allTroubles();
+    const now = this.#parts.now();
+    const broken = certificates.filter(({ status }) => isBroken(certificateProblems[status]));
+    const soon = certificates.filter(({ status }) => !isBroken(certificateProblems[status]));
+    const clientsOf = (routes: ReadonlyArray<{ readonly clientId: number }>) => [...new Set(routes.map(({ clientId }) => clientId))];
+    return {
+      clients: {
+        brokenIds: clientsOf([...unhealthyTunnels, ...unhealthyHosts, ...broken]),
+        soonIds: clientsOf(soon),
+        since: new Date(now - expiryMs),
+        until: new Date(now + expiryMs),
+      },
+      tunnels: unhealthyTunnels.map(({ id }) => id),
+      hosts: [...new Set([...unhealthyHosts, ...certificates].map(({ id }) => id))],
+    };
+  }
+
   async #read(scope: Scope, { offset, limit }: Range): Promise<ProblemPage> {
     const sources = sourcesOf(this.#parts, scope, await this.#ownTroubles(scope));
     const counts = await Promise.all(sources.map(({ count }) => count()));
@@ -60,9 +87,7 @@ export class ProblemBoard {
 
   /** The troubles of the caller's tunnels and hosts. */
   async #ownTroubles(scope: Scope): Promise<Troubles> {
-    const now = this.#parts.now();
-    if (!this.#troubles?.isFresh(now)) this.#troubles = new Kept(this.#parts.engine.troubles(), now, troublesMs);
-    const all = await this.#troubles.value;
+    const all = await this.#allTroubles();
     if (scope.isAdministrator) return all;
     const isOwn = await this.#ownClients(scope, all);
     return {
@@ -70,6 +95,12 @@ export class ProblemBoard {
       unhealthyTunnels: all.unhealthyTunnels.filter(isOwn),
       unhealthyHosts: all.unhealthyHosts.filter(isOwn),
     };
+  }
+
+  #allTroubles(): Promise<Troubles> {
+    const now = this.#parts.now();
+    if (!this.#troubles?.isFresh(now)) this.#troubles = new Kept(this.#parts.engine.troubles(), now, troublesMs);
+    return this.#troubles.value;
   }
 
   async #ownClients({ ownerId, clientId }: Scope, all: Troubles): Promise<(of: { readonly clientId: number }) => boolean> {

@@ -34,7 +34,7 @@ interface Source {
 }
 
 /** How long before an expiry it is a problem, and how long after it, in ms. */
-const expiryMs = 7 * 86_400_000;
+export const expiryMs = 7 * 86_400_000;
 const mebibyte = 2 ** 20;
 
 /** All kinds of problems of a caller, in the order of the list. @param troubles of the caller's records */

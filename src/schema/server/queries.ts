@@ -90,7 +90,12 @@ const Server = builder.objectRef<SchemaSettings>('Server').implement({
     allowLocalProxy: t.exposeBoolean('allowLocalProxy', {
       description: 'Whether tunnels and hosts may have `localProxy`: the server dials the targets itself.',
     }),
-    acme: t.exposeBoolean('acme', { description: 'Whether hosts can get certificates by ACME.' }),
+    acme: t.boolean({ description: 'Whether hosts can get certificates by ACME.', resolve: ({ acmeDirectory }) => acmeDirectory !== '' }),
+    acmeDirectory: t.string({
+      nullable: true,
+      description: 'The directory of the authority that certificates are ordered from by ACME; null = none are.',
+      resolve: ({ acmeDirectory }) => acmeDirectory || null,
+    }),
     allowedPorts: t.stringList({
       description: 'The ports that tunnels may use, each as a port or a range such as `9000-9100`; empty = all.',
       resolve: ({ allowPorts }) => allowPorts.map(({ from, to }) => from === to ? String(from) : `${from}-${to}`),

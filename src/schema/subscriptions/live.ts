@@ -2,12 +2,13 @@ import type { Logger } from 'pino';
 import type { EngineFace } from '../../engine/face.ts';
 import { shareOf, type Caller } from '../../rules/caller.ts';
 import { mayUseClient } from '../../rules/ownership.ts';
-import type { AuditEntry, Client, Host, Tunnel } from '../../store/generated/sqlite/client.ts';
+import type { AuditEntry } from '../../store/generated/sqlite/client.ts';
 import type { Store } from '../../store/store.ts';
 import { type Changes, clientScope, type FollowedChange, routeScope, type Scope } from '../writes/followed-changes.ts';
 import { AditError } from '../errors.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { EventQueue } from './event-queue.ts';
+import type { LiveEvent, LiveKind, LiveRows } from './live-event.ts';
 import { validCallers } from './valid-callers.ts';
 import { failureNote } from '../../store/database-failure.ts';
 
@@ -26,27 +27,11 @@ const TICK_MS = 1000;
 /** Ticks between checks of the subscribers' access. Changes by this server are checked immediately. */
 const VALID_TICKS = 5;
 
-/** The types of records whose state is published. */
-interface Rows {
-  readonly client: Client;
-  readonly tunnel: Tunnel;
-  readonly host: Host;
-}
-
-/** A kind of record whose state is published. */
-export type LiveKind = keyof Rows;
-
-/** A changed record. `row` is null if it was deleted or is no longer the subscriber's. */
-export interface LiveEvent<Kind extends LiveKind = LiveKind> {
-  readonly kind: Kind;
-  readonly id: number;
-  readonly row: Rows[Kind] | null;
-}
-
 interface Subscriber {
   readonly caller: Caller;
   readonly state?: (event: { readonly [Kind in LiveKind]: LiveEvent<Kind> }[LiveKind], scope: Scope | undefined, was: Scope | undefined) => void;
   readonly audit?: (entry: AuditEntry) => void;
+  readonly user?: (id: number) => void;
   readonly tick?: () => void;
   end(): void;
 }
@@ -100,15 +85,29 @@ export class Live {
   }
 
   /**
-   * The result of `read` once a second; all subscribers share the timer. Ends when the result is undefined, or when the client is no longer the
-   * caller's.
-   * @param clientId undefined = not about a client
+   * The result of `read` once a second; all subscribers share the timer. Ends when the result is undefined.
    * @throws {AditError} SUBSCRIPTION_LIMIT
    */
-  everySecond<T>(caller: Caller, clientId: number | undefined, read: () => Promise<T | undefined>): AsyncIterableIterator<T> {
+  everySecond<T>(caller: Caller, read: () => Promise<T | undefined>): AsyncIterableIterator<T> {
+    return this.#open<T>(caller, (queue) => ({ tick: this.#reader(queue, read) }));
+  }
+
+  /**
+   * The result of `read` once a second, about records of the caller. Ends when the result is undefined, or when none of the records is the
+   * caller's any more.
+   * @param records their clients, by id; kept up to date: a record that is no longer the caller's is removed
+   * @throws {AditError} SUBSCRIPTION_LIMIT
+   */
+  everySecondOf<T>(caller: Caller, kind: LiveKind, records: Map<number, number>, read: () => Promise<T | undefined>): AsyncIterableIterator<T> {
     return this.#open<T>(caller, (queue) => ({
       state: (event, scope) => {
-        if (event.kind === 'client' && event.id === clientId && !(scope && mayUseClient(caller, scope))) queue.close();
+        if (scope && mayUseClient(caller, scope)) {
+          if (event.kind === kind && records.has(event.id)) records.set(event.id, scope.id);
+          return;
+        }
+        if (event.kind === kind) records.delete(event.id);
+        if (event.kind === 'client') { for (const [record, client] of records) if (client === event.id) records.delete(record); }
+        if (records.size === 0) queue.close();
       },
       tick: this.#reader(queue, read),
     }));
@@ -150,6 +149,11 @@ export class Live {
     });
   }
 
+  /** The ids of changed users. @throws {AditError} SUBSCRIPTION_LIMIT */
+  users(caller: Caller): AsyncIterableIterator<number> {
+    return this.#open<number>(caller, (queue) => ({ user: (id) => queue.push(id) }));
+  }
+
   /** New entries of the audit log. @throws {AditError} SUBSCRIPTION_LIMIT */
   audit(caller: Caller): AsyncIterableIterator<AuditEntry> {
     return this.#open<AuditEntry>(caller, (queue) => ({ audit: (entry) => queue.push(entry) }));
@@ -182,7 +186,7 @@ export class Live {
     this.endAll();
   }
 
-  #open<T>(caller: Caller, listen: (queue: EventQueue<T>) => Pick<Subscriber, 'state' | 'audit' | 'tick'>): AsyncIterableIterator<T> {
+  #open<T>(caller: Caller, listen: (queue: EventQueue<T>) => Pick<Subscriber, 'state' | 'audit' | 'user' | 'tick'>): AsyncIterableIterator<T> {
     const own = Array.from(this.#subscribers).filter((other) => shareOf(other.caller) === shareOf(caller)).length;
     if (this.#subscribers.size >= limits.all || (caller.kind !== 'admin' && own >= limits.perCaller)) throw new AditError('SUBSCRIPTION_LIMIT');
     const queue = new EventQueue<T>(limits.waiting, () => this.#forget(subscriber));
@@ -230,8 +234,10 @@ export class Live {
         break;
       case 'user':
         for (const client of change.clients) this.#gather('client', client.id);
+        for (const { user } of this.#subscribers) user?.(change.id);
         break;
       case 'access':
+      case 'node':
       case 'globalSettings':
     }
     // Subscribers that lose access by this change get no more events.
@@ -266,8 +272,8 @@ export class Live {
   #tellRows<Kind extends LiveKind>(
     kind: Kind,
     taken: ReadonlyMap<number, Scope | undefined>,
-    rows: readonly Rows[Kind][],
-    scopeOf: (row: Rows[Kind]) => Scope,
+    rows: readonly LiveRows[Kind][],
+    scopeOf: (row: LiveRows[Kind]) => Scope,
   ): void {
     const byId = new Map(rows.map((row) => [row.id, row]));
     for (const [id, was] of taken) {

@@ -1,9 +1,11 @@
+import { LockoutType } from '../access/queries.ts';
 import { AuditEntry } from '../audit/type.ts';
 import { builder } from '../builder.ts';
 import { Client } from '../client/type.ts';
 import { Host } from '../host/type.ts';
 import { Tunnel } from '../tunnel/type.ts';
-import type { LiveEvent } from './live.ts';
+import { User } from '../user/type.ts';
+import type { LiveEvent } from './live-event.ts';
 import { idOf } from '../values/ids.ts';
 
 const gone = 'null = it was deleted, or no longer belongs to the caller.';
@@ -30,6 +32,19 @@ const HostEvent = builder.objectRef<LiveEvent<'host'>>('HostEvent').implement({
   fields: (t) => ({
     id: t.exposeID('id', { description: "The host's id." }),
     host: t.field({ type: Host, nullable: true, description: `The host after the change; ${gone}`, resolve: ({ row }) => row }),
+  }),
+});
+
+const UserEvent = builder.objectRef<number>('UserEvent').implement({
+  description: 'A change of a user.',
+  fields: (t) => ({
+    id: t.id({ description: "The user's id.", resolve: (id) => id }),
+    user: t.field({
+      type: User,
+      nullable: true,
+      description: 'The user after the change; null = they were deleted.',
+      resolve: async (id, _args, { loaders }) => await loaders.users.load(id) ?? null,
+    }),
   }),
 });
 
@@ -62,6 +77,20 @@ builder.subscriptionFields((t) => ({
     args: { id: t.arg.id({ description: only }) },
     subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'host', idOf('id', id)),
     resolve: (event, _args, context) => context.forgetLookups(event),
+  }),
+  userChanged: t.field({
+    type: UserEvent,
+    authScopes: { administrator: true },
+    description: 'Emitted when a user is created, edited, disabled or deleted, and when they expire. For administrators.',
+    subscribe: (_root, _args, { live, caller }) => live.users(caller),
+    resolve: (id, _args, context) => context.forgetLookups(id),
+  }),
+  lockoutsChanged: t.field({
+    type: [LockoutType],
+    authScopes: { administrator: true },
+    description: 'The `lockouts`: at once, and within 5 seconds after one begins or ends. For administrators.',
+    subscribe: (_root, _args, context) => context.live.whenChanged(context.caller, async () => context.attempts.lockouts(context.now())),
+    resolve: (lockouts) => lockouts,
   }),
   auditAdded: t.field({
     type: AuditEntry,

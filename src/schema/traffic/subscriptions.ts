@@ -2,6 +2,9 @@ import { NO_TRAFFIC, trafficSum } from '../../rules/traffic-sum.ts';
 import type { EngineFace, Traffic } from '../../engine/face.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
+import { invalidInput } from '../errors.ts';
+import { rowLimits } from '../lists/page.ts';
+import { idOf } from '../values/ids.ts';
 import { checkedId, checkTrafficAccess } from './rules.ts';
 import { TrafficResource } from './enums.ts';
 
@@ -22,6 +25,19 @@ const TrafficTick = builder.objectRef<Tick>('TrafficTick').implement({
   }),
 });
 
+interface OfRecord {
+  readonly id: number;
+  readonly traffic: Tick;
+}
+
+const RecordTraffic = builder.objectRef<OfRecord>('RecordTraffic').implement({
+  description: 'The current traffic of one of several records.',
+  fields: (t) => ({
+    id: t.exposeID('id', { description: "The record's id." }),
+    traffic: t.field({ type: TrafficTick, description: 'Its traffic.', resolve: ({ traffic }) => traffic }),
+  }),
+});
+
 builder.subscriptionFields((t) => ({
   trafficEverySecond: t.field({
     type: TrafficTick,
@@ -36,12 +52,30 @@ builder.subscriptionFields((t) => ({
       if (resource === 'server') return serverTraffic(context);
       if (resource === 'user') return userTraffic(context, id);
       const clientId = await checkTrafficAccess(context, resource, id);
-      return context.live.everySecond(context.caller, clientId, async () => {
+      return context.live.everySecondOf(context.caller, resource, new Map([[id, clientId]]), async () => {
         const [traffic] = await states[resource](context.engine, [id]);
         return traffic && tickOf(context, traffic);
       });
     },
     resolve: (tick) => tick,
+  }),
+  trafficOfEachEverySecond: t.field({
+    type: [RecordTraffic],
+    extensions: { items: rowLimits.most },
+    authScopes: { clientLogin: true },
+    description: 'The traffic of several clients, tunnels or hosts, such as the rows of a list, once a second.',
+    args: {
+      resource: t.arg({ type: TrafficResource, required: true, description: 'The kind of the records: CLIENT, TUNNEL or HOST.' }),
+      ids: t.arg.idList({ required: true, description: `Their ids, at most ${rowLimits.most}. Duplicates count once.` }),
+    },
+    subscribe: async (_root, { resource, ids }, context) => {
+      if (resource === 'server' || resource === 'user') throw invalidInput('resource', 'clients, tunnels or hosts', {});
+      if (ids.length > rowLimits.most) throw invalidInput('ids', `at most ${rowLimits.most} records at a time`, { most: rowLimits.most });
+      const given = [...new Set(ids.map((id, index) => idOf(`ids.${index}`, id)))];
+      const clients = await Promise.all(given.map((id) => checkTrafficAccess(context, resource, id)));
+      return trafficOfEach(context, resource, new Map(given.map((id, index) => [id, clients[index] ?? 0])));
+    },
+    resolve: (ticks) => ticks,
   }),
   serverTrafficEverySecond: t.field({
     type: TrafficTick,
@@ -52,6 +86,19 @@ builder.subscriptionFields((t) => ({
   }),
 }));
 
+/** @param records their clients, by id */
+function trafficOfEach(context: Context, resource: keyof typeof states, records: Map<number, number>): AsyncIterableIterator<OfRecord[]> {
+  return context.live.everySecondOf(context.caller, resource, records, async () => {
+    const ids = [...records.keys()];
+    if (ids.length === 0) return undefined;
+    const found = await states[resource](context.engine, ids);
+    return ids.flatMap((id, index) => {
+      const traffic = found[index];
+      return traffic === undefined || !records.has(id) ? [] : [{ id, traffic: tickOf(context, traffic) }];
+    });
+  });
+}
+
 const states = {
   client: (engine: EngineFace, ids: readonly number[]) => engine.clientStates(ids),
   tunnel: (engine: EngineFace, ids: readonly number[]) => engine.tunnelStates(ids),
@@ -59,7 +106,7 @@ const states = {
 } satisfies Record<string, (engine: EngineFace, ids: readonly number[]) => Promise<Array<Traffic | undefined>>>;
 
 function serverTraffic(context: Context): AsyncIterableIterator<Tick> {
-  return context.live.everySecond(context.caller, undefined, async () => tickOf(context, await context.engine.traffic()));
+  return context.live.everySecond(context.caller, async () => tickOf(context, await context.engine.traffic()));
 }
 
 async function userTraffic(context: Context, userId: number): Promise<AsyncIterableIterator<Tick>> {

@@ -10,6 +10,8 @@ const none = { inletBytes: 0, exportBytes: 0 };
 
 /*
  * A reset has its own transaction, so that counters collected before the reset are not written in it or after it (StateSaver.trafficReset).
+ * The home is asked for the totals within it, for up to 1 s, while other writes wait. Before it, two resets of a record at a time would get the same totals: each would
+ * subtract them, and add what is not stored yet to the traffic series.
  */
 
 /**

@@ -22,6 +22,8 @@ export const columnsOfTunnel = {
   exportBytes: { audit: 'none', shown: 'runtime', input: null, copied: false, declared: false },
   noStore: { audit: 'value', shown: 'noStore', input: null, copied: false, declared: false },
   running: { audit: 'none', shown: null, input: null, copied: false, declared: false },
+  rate: { audit: 'none', shown: 'runtime', input: null, copied: false, declared: false },
+  connections: { audit: 'none', shown: 'runtime', input: null, copied: false, declared: false },
   ownerId: { audit: 'none', shown: null, input: null, copied: false, declared: false },
   clientKey: { audit: 'none', shown: null, input: null, copied: false, declared: false },
   clientOnline: { audit: 'none', shown: null, input: null, copied: false, declared: false },

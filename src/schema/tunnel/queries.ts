@@ -1,7 +1,7 @@
 import { mayUseClient } from '../../rules/ownership.ts';
 import { tunnelConditions } from '../../store/hot/conditions.ts';
 import { builder } from '../builder.ts';
-import { listQuery, ownedOnly, ownerFields } from '../lists/list.ts';
+import { listQuery, ownedOnly, ownerFields, withProblemsField } from '../lists/list.ts';
 import { pageArgs, rowLimits, SortDirection, sortFields } from '../lists/page.ts';
 import { idOf } from '../values/ids.ts';
 import { TunnelMode } from './enums.ts';
@@ -21,6 +21,8 @@ const TunnelSortField = builder.enumType('TunnelSortField', {
     ENABLED: { description: 'Stopped ones first.' },
     RUNNING: { description: 'Those that are not running first.' },
     CONNECTED: { description: 'Those whose agent is not connected first.' },
+    RATE: { description: 'Bytes transferred in the last second.' },
+    CONNECTIONS: { description: "Visitors' open connections." },
   },
 });
 
@@ -39,6 +41,7 @@ const TunnelFilter = builder.inputType('TunnelFilter', {
     ownerId: t.id({ extensions: { indexed: true }, description: ownerFields.ownerId }),
     unassigned: t.boolean({ description: ownerFields.unassigned }),
     mode: t.field({ type: TunnelMode, extensions: { indexed: true }, description: 'Only those with this mode.' }),
+    withProblems: t.boolean({ description: withProblemsField }),
     enabled: t.boolean({ description: 'True = only started ones, false = only stopped ones.' }),
     connected: t.boolean({ description: "True = only those whose client's agent is connected, false = only the others. The state can be up to a second old." }),
     running: t.boolean({
@@ -72,18 +75,20 @@ builder.queryFields((t) => ({
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
     resolve: async (_root, args, context) => {
-      const query = { ...await listQuery(context, args), ...args.filter && tunnelsOf(args.filter) };
+      const troubled = args.filter?.withProblems === true ? (await context.problems.troubled()).tunnels : undefined;
+      const query = { ...await listQuery(context, args), ...args.filter && tunnelsOf(args.filter, troubled) };
       return context.list(query, context.store.tunnelPage, context.store.tunnelPages);
     },
   }),
 }));
 
-function tunnelsOf({ mode, enabled, connected, running, ...owner }: typeof TunnelFilter.$inferInput) {
+function tunnelsOf({ mode, enabled, connected, running, ...owner }: typeof TunnelFilter.$inferInput, troubled: readonly number[] | undefined) {
   const conditions = tunnelConditions({
     connected: connected ?? undefined,
     enabled: enabled ?? undefined,
     running: running ?? undefined,
     owned: ownedOnly(owner),
+    troubled,
   });
   return { mode: mode ?? undefined, conditions };
 }

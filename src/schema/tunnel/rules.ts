@@ -110,7 +110,23 @@ async function leasePort(context: Context, { mode, port, serverIp, replaces }: P
   if (naming && lease.holder !== undefined) {
     throw new AditError('PORT_IN_USE', { port, by: lease.holder === null ? '' : await nameOf(context, naming, lease.holder) });
   }
-  throw new AditError('PORT_UNAVAILABLE');
+  // Nobody reads it in an agent's configuration file, which may declare many tunnels.
+  throw new AditError('PORT_UNAVAILABLE', context.caller.by === 'vkey' ? {} : await freePort(context, { mode, port, serverIp }));
+}
+
+/** How many ports after a taken one are tried. */
+const mostTried = 10;
+
+/** The parameter `free` of an error: the next port that can be opened now, if one is near. */
+async function freePort({ engine }: Context, { mode, port, serverIp }: PortRequest): Promise<{ readonly free?: number }> {
+  if (port === 0) return {};
+  for (let next = port + 1; next <= Math.min(port + mostTried, 65_535); next++) {
+    const lease = await engine.reservePort({ mode, port: next, serverIp });
+    if ('unavailable' in lease) continue;
+    await engine.releasePort(lease.id);
+    return { free: next };
+  }
+  return {};
 }
 
 /** The name of a tunnel, for callers who may see it. */

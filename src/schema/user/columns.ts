@@ -13,6 +13,7 @@ export const columnsOfUser = {
   expiresAt: { audit: 'value', shown: 'expiresAt', input: 'expiresAt' },
   expired: { audit: 'value', shown: null, input: null },
   createdAt: { audit: 'none', shown: 'createdAt', input: null },
+  lastLoginAt: { audit: 'none', shown: 'lastLoginAt', input: null },
   clientCount: { audit: 'none', shown: 'clientCount', input: null },
   tunnelCount: { audit: 'none', shown: 'tunnelCount', input: null },
   hostCount: { audit: 'none', shown: null, input: null },

@@ -18,6 +18,8 @@ const UserSortField = builder.enumType('UserSortField', {
     TUNNEL_COUNT: { description: 'The number of tunnels and hosts.' },
     EXPIRES_AT: { description: 'The expiry. Those that never expire come first.' },
     CREATED_AT: { description: 'When the account was created.' },
+    LAST_LOGIN_AT: { description: 'The last login with the password. Those that never logged in come first.' },
+    TRAFFIC: { description: 'Bytes of all clients of the user in both directions.' },
   },
 });
 
@@ -65,7 +67,8 @@ builder.queryFields((t) => ({
       offset: t.arg.int({ defaultValue: 0, description: pageArgs.offset }),
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
-    resolve: (_root, { filter, search, sort, ...range }, context) => {
+    resolve: async (_root, { filter, search, sort, ...range }, context) => {
+      if (sort?.field === 'TRAFFIC') await context.freshState();
       const query = { search: search ?? undefined, ...filter && { conditions: conditionsOf(filter) }, ...sortOf(sort), ...pageRange(range) };
       return context.list(query, context.store.userPage, context.store.userPages);
     },

@@ -30,6 +30,12 @@ export const User = builder.prismaObject('User', {
       clientCount: t.exposeInt('clientCount', { description: 'The number of clients that the user owns.' }),
       tunnelCount: t.exposeInt('tunnelCount', { description: 'The number of tunnels and hosts of these clients.' }),
       expiresAt: t.expose('expiresAt', { type: 'DateTime', nullable: true, description: 'When the account and its clients expire; null = never.' }),
+      lastLoginAt: t.field({
+        type: 'DateTime',
+        nullable: true,
+        description: `When the user last logged in with their password; null = never since this is recorded. ${nullUnlessAdministrator}`,
+        resolve: forAdministrators((row) => row.lastLoginAt),
+      }),
       createdAt: t.expose('createdAt', { type: 'DateTime', description: 'When the account was created.' }),
     }) satisfies ShownFields<typeof columnsOfUser>,
 });

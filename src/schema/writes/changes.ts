@@ -2,6 +2,7 @@ import type { ConnectionState, CountedBytes, PortLease } from '../../engine/face
 import type { Credential, Lockout } from '../../rules/attempts.ts';
 import type { Caller, Credentials } from '../../rules/caller.ts';
 import type { ImportReport } from '../import/report.ts';
+import type { NodeState } from '../../store/nodes.ts';
 import type { ApiToken, Client, Enrolment, GlobalSettings, Host, PlatformDomain, Session, Tunnel, User } from '../../store/generated/sqlite/client.ts';
 
 /** A client with its owner, whose state and expiry also apply. */
@@ -39,6 +40,9 @@ export interface ImportedRows {
   readonly globalSettings: boolean;
 }
 
+/** The part of a node that changes contain. */
+export type AuditedNode = Pick<NodeState, 'name' | 'draining'>;
+
 /** The part of a session that changes contain. */
 export type AuditedSession = Pick<Session, 'id' | 'kind' | 'userId' | 'clientId'>;
 
@@ -73,6 +77,8 @@ export type Change =
     /** A login, a logout. */
     | { readonly resource: 'session' } & Action<AuditedSession>
     | { readonly resource: 'lockout' } & Action<Lockout>
+    /** A node is to drain, or no longer. */
+    | { readonly resource: 'node'; readonly action: 'update'; readonly before: AuditedNode; readonly after: AuditedNode }
     /** A visitor's connection, closed by a caller. */
     | { readonly resource: 'connection'; readonly action: 'delete'; readonly before: ConnectionState }
     /** Many records at once, from another server. `rows`: what the engine has to apply. */

@@ -6,8 +6,7 @@ import { ruleSchemes } from '../../rules/host-route.ts';
 import { splitAccounts } from '../../rules/proxy-accounts.ts';
 import { dialTargets, targetLines } from '../../rules/targets.ts';
 import { proxyProtocols } from '../../rules/tunnel-mode.ts';
-import type { Host, Tunnel } from '../../store/generated/sqlite/client.ts';
-import type { EngineState, StoredClient } from '../../store/hot/engine-state.ts';
+import type { EngineState, StoredClient, StoredHost, StoredTunnel } from '../../store/hot/engine-state.ts';
 import type { ChangeListener, FollowedChange } from './followed-changes.ts';
 import { stored } from '../values/stored.ts';
 
@@ -36,7 +35,7 @@ export function wantedClient(row: Omit<StoredClient, keyof CountedBytes>): Wante
 }
 
 /** A stored tunnel in the form of the engine. */
-export function wantedTunnel(row: Omit<Tunnel, keyof CountedBytes>): WantedTunnel {
+export function wantedTunnel(row: Omit<StoredTunnel, keyof CountedBytes>): WantedTunnel {
   const { id, clientId, mode, enabled, port, serverIp, localProxy, password, localPath, stripPrefix } = row;
   return {
     id,
@@ -56,7 +55,7 @@ export function wantedTunnel(row: Omit<Tunnel, keyof CountedBytes>): WantedTunne
 }
 
 /** A stored host in the form of the engine. */
-function wantedHost(row: Omit<Host, keyof CountedBytes>): WantedHost {
+function wantedHost(row: Omit<StoredHost, keyof CountedBytes>): WantedHost {
   const { id, clientId, host, location, enabled, localProxy, hostChange, autoHttps, acme, namedByAdmin } = row;
   return {
     id,
@@ -89,7 +88,7 @@ export function wantedState({ clients, tunnels, hosts, blackIpList, serverUrl }:
 }
 
 /** Bytes as numbers: exact up to 8 PiB. */
-function bytesOf({ inletBytes, exportBytes }: Pick<Tunnel, keyof CountedBytes>): CountedBytes {
+function bytesOf({ inletBytes, exportBytes }: Pick<StoredTunnel, keyof CountedBytes>): CountedBytes {
   return { inletBytes: Number(inletBytes), exportBytes: Number(exportBytes) };
 }
 
@@ -122,6 +121,7 @@ function engineChanges(change: FollowedChange): EngineChange[] {
       return change.row === null
         ? []
         : [{ kind: 'blackIpList', list: splitIpList(change.row.blackIpList) }, { kind: 'serverName', name: hostOfUrl(change.row.serverUrl) }];
+    case 'node':
     case 'access':
       return [];
   }

@@ -26,8 +26,10 @@ export type FollowedChange =
   | { readonly resource: 'tunnel'; readonly lease?: PortLease } & Of<Tunnel>
   | { readonly resource: 'host' } & Of<Host>
   /** The clients whose state changes with their owner's. */
-  | { readonly resource: 'user'; readonly clients: readonly ClientWithOwner[] }
+  | { readonly resource: 'user'; readonly id: number; readonly clients: readonly ClientWithOwner[] }
   | { readonly resource: 'globalSettings'; readonly row: Pick<GlobalSettings, 'blackIpList' | 'serverUrl'> | null }
+  /** Whether a node is to drain. */
+  | { readonly resource: 'node' }
   /** Tokens or sessions. */
   | { readonly resource: 'access' };
 
@@ -68,9 +70,11 @@ export function followedOf(change: Change): FollowedChange | undefined {
     case 'host':
       return followedRecord(change);
     case 'user':
-      return { resource: 'user', clients: change.clients };
+      return { resource: 'user', id: change.action === 'delete' ? change.before.id : change.after.id, clients: change.clients };
     case 'globalSettings':
       return { resource: 'globalSettings', row: change.action === 'delete' ? null : change.after };
+    case 'node':
+      return { resource: 'node' };
     case 'apiToken':
     case 'session':
       return { resource: 'access' };

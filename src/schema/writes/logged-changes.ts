@@ -11,7 +11,7 @@ const loggedChange = z.union([
   z.object({ resource: z.enum(['client', 'tunnel', 'host']), id: z.number(), was: scope.optional(), reset: bytes.optional() }),
   /** `ids`: the clients of a deleted user, which no longer refer to it. */
   z.object({ resource: z.literal('user'), id: z.number(), ids: z.array(z.number()).optional() }),
-  z.object({ resource: z.enum(['globalSettings', 'access']) }),
+  z.object({ resource: z.enum(['globalSettings', 'node', 'access']) }),
   /** Many records: everything must be loaded. `counted`: the bytes that were added to the counters of records, which their rows do not say. */
   z.object({ resource: z.literal('import'), counted: z.array(z.tuple([z.enum(['client', 'tunnel', 'host']), z.number(), z.number(), z.number()])).optional() }),
 ]);
@@ -39,7 +39,8 @@ export function loggedOf(change: Change): LoggedChange {
       return change.action === 'delete' ? { resource: 'user', id, ids: change.clients.map((client) => client.id) } : { resource: 'user', id };
     }
     case 'globalSettings':
-      return { resource: 'globalSettings' };
+    case 'node':
+      return { resource: change.resource };
     case 'import':
       return { resource: 'import', counted: change.rows.counted.map(({ resource, id, inletBytes, exportBytes }) => [resource, id, inletBytes, exportBytes]) };
     case 'apiToken':
@@ -100,9 +101,11 @@ export async function loadLogged(db: Reading, changes: readonly LoggedChange[]):
       case 'host':
         return { ...change, resource: 'host', row: hostsById.get(change.id) ?? null };
       case 'user':
-        return { resource: 'user', clients: clients.filter(({ id, userId }) => userId === change.id || change.ids?.includes(id) === true) };
+        return { resource: 'user', id: change.id, clients: clients.filter(({ id, userId }) => userId === change.id || change.ids?.includes(id) === true) };
       case 'globalSettings':
         return { resource: 'globalSettings', row: settings };
+      case 'node':
+        return { resource: 'node' };
       case 'access':
       case 'import':
         return { resource: 'access' };

@@ -3,11 +3,18 @@ import { counted, filterOf, type OwnerFilter } from './filters.ts';
 import { folded, plain, readPage, readPages, working } from './page.ts';
 import type { Page, PageQuery, PageSource } from './page.ts';
 import type { HotReader } from './reader.ts';
-import type { Dialect } from '../migrations.ts';
+import type { Binder } from './binder.ts';
+import { type ClientTroubles, severityOf } from './problem-lists.ts';
 
 /** Clients that were never online first, on both databases. */
-function lastOnline(dialect: Dialect): string {
+function lastOnline({ dialect }: Binder): string {
   return `coalesce("lastOnlineAt", ${dialect === 'sqlite' ? "''" : "'-infinity'"})`;
+}
+
+/** The earlier expiry of the client and its owner; those that never expire last. */
+function effectiveExpiry({ dialect }: Binder): string {
+  const [least, never] = dialect === 'sqlite' ? ['min', "'9999'"] : ['least', "'infinity'::timestamp"];
+  return `${least}(coalesce("Client"."expiresAt", ${never}), coalesce((SELECT "expiresAt" FROM "User" WHERE "User"."id" = "Client"."userId"), ${never}))`;
 }
 
 /** What each order of clients sorts by. */
@@ -24,10 +31,17 @@ const orders = {
   EXPORT_BYTES: plain('exportBytes'),
   RATE: plain('rate'),
   LAST_ONLINE_AT: lastOnline,
+  CONNECTIONS: plain('connections'),
+  FLOW_USED: () => '("inletBytes" + "exportBytes")',
+  EXPIRES_AT: effectiveExpiry,
+  OWNER: (binder: Binder) => `coalesce((SELECT ${folded('username')(binder)} FROM "User" WHERE "User"."id" = "Client"."userId"), '')`,
 };
 
 /** What clients can be sorted by. */
-export type ClientOrder = keyof typeof orders;
+export type ClientOrder = keyof typeof orders | 'PROBLEMS';
+
+/** The orders without an index: it would be written all the time, or depends on other tables. A worker sorts. */
+const sortedOrders: ReadonlySet<ClientOrder> = new Set(['LAST_ONLINE_AT', 'CONNECTIONS', 'FLOW_USED', 'EXPIRES_AT', 'OWNER', 'PROBLEMS']);
 
 /** The orders with an index for one owner's clients. */
 const ownOrders: ReadonlySet<ClientOrder> = new Set(['ID', 'REMARK', 'VERIFY_KEY', 'ENABLED', 'CONNECTED']);
@@ -37,6 +51,8 @@ export interface ClientPageQuery extends PageQuery<ClientOrder> {
   readonly ownerId?: OwnerFilter;
   /** Only this client. */
   readonly clientId?: number;
+  /** For the order PROBLEMS. */
+  readonly troubles?: ClientTroubles;
 }
 
 /** Reads a page of clients; the search is that of contract 2.1: the id, or part of key or remark. */
@@ -50,15 +66,14 @@ export function clientPages(reader: HotReader, query: ClientPageQuery): AsyncGen
 }
 
 /** The list that a query refers to. */
-export function clientSource({ ownerId, clientId }: ClientPageQuery): PageSource<ClientOrder> {
+export function clientSource({ ownerId, clientId, troubles }: ClientPageQuery): PageSource<ClientOrder> {
   const where = filterOf({ userId: ownerId, id: clientId });
   return {
     table: 'Client',
-    orders,
+    orders: { ...orders, PROBLEMS: troubles ? severityOf(troubles) : () => '0' },
     where,
-    // An index for LAST_ONLINE_AT would be written every second for every client that is online.
     indexed: (order = 'ID') =>
-      clientId !== undefined || (order !== 'LAST_ONLINE_AT' && (ownerId === undefined || order === 'ID' || (ownerId !== null && ownOrders.has(order)))),
+      clientId !== undefined || (!sortedOrders.has(order) && (ownerId === undefined || order === 'ID' || (ownerId !== null && ownOrders.has(order)))),
     total(binder) {
       if (clientId !== undefined || ownerId === null) return counted('Client', where, binder);
       return ownerId === undefined

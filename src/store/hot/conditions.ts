@@ -1,4 +1,5 @@
 import type { Condition } from '../search/search.ts';
+import { type ClientTroubles, troubledClients, troubledTunnels } from './problem-lists.ts';
 import { storedTime } from './stored-time.ts';
 
 /*
@@ -19,6 +20,8 @@ export interface ClientConditions {
   readonly usageAbove?: number;
   /** Its agent was connected, and last reported another version than this one. */
   readonly versionOtherThan?: string;
+  /** Something is wrong with it. */
+  readonly troubled?: ClientTroubles;
 }
 
 /** Filters of tunnels. */
@@ -29,6 +32,8 @@ export interface TunnelConditions {
   readonly running?: boolean;
   /** Its client has an owner. */
   readonly owned?: boolean;
+  /** Something is wrong with it: the ids of those whose problem only the engine knows. */
+  readonly troubled?: readonly number[];
 }
 
 /** Filters of hosts. */
@@ -61,7 +66,7 @@ const mebibyte = 1024 * 1024;
 
 /** undefined = none. */
 export function clientConditions(
-  { connected, enabled, owned, expiresBefore, usageAbove, versionOtherThan }: ClientConditions,
+  { connected, enabled, owned, expiresBefore, usageAbove, versionOtherThan, troubled }: ClientConditions,
 ): readonly Condition[] | undefined {
   return given(
     is('"connected"', connected),
@@ -76,12 +81,19 @@ export function clientConditions(
       values: [usageAbove * mebibyte, usageAbove],
     },
     versionOtherThan === undefined ? undefined : { sql: `"agentVersion" NOT IN ('', ?)`, values: [versionOtherThan] },
+    troubled && troubledClients(troubled),
   );
 }
 
 /** undefined = none. */
-export function tunnelConditions({ connected, enabled, running, owned }: TunnelConditions): readonly Condition[] | undefined {
-  return given(is('"clientOnline"', connected), is('"enabled"', enabled), is('"running"', running), is('"ownerId" IS NOT NULL', owned));
+export function tunnelConditions({ connected, enabled, running, owned, troubled }: TunnelConditions): readonly Condition[] | undefined {
+  return given(
+    is('"clientOnline"', connected),
+    is('"enabled"', enabled),
+    is('"running"', running),
+    is('"ownerId" IS NOT NULL', owned),
+    troubled && troubledTunnels(troubled),
+  );
 }
 
 /** undefined = none. */

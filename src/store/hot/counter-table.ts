@@ -20,16 +20,22 @@ export interface CountedRecord {
   readonly exportBytes: number;
 }
 
-/** A record whose totals differ from the stored ones. */
+/** The greater of two numbers. */
+export const greaterOf = { sqlite: 'max', postgresql: 'greatest' } as const satisfies Record<Dialect, string>;
+
+/** A record that has more than the stored totals. */
 export interface Growth extends CountedRecord {
   /** The client's owner; null = it has none, or this is no client. */
   readonly userId: number | null;
-  /** What the totals have more than the stored ones; 0 if they have less. */
+  /** What the totals have more than the stored ones. */
   readonly gainedInlet: number;
   readonly gainedExport: number;
 }
 
-/** The records whose totals differ from the stored ones. Records that do not exist are left out. */
+/**
+ * The records that have more than the stored totals, each with the greater ones. Totals only grow, but for a reset, which deletes the counter: lower ones are from before those that are
+ * stored, and come from a server that was frozen, and is not the home of the client any more. Records that do not exist are left out.
+ */
 export async function growthOf(tx: Transaction, dialect: Dialect, kind: CounterKind, records: readonly CountedRecord[]): Promise<Growth[]> {
   const found = await tx.$queryRawUnsafe<ReadonlyArray<Record<keyof Growth, number | bigint | null>>>(growthQuery(dialect, kind), jsonOf(records));
   return found.map(({ userId, ...numbers }) => ({
@@ -49,7 +55,9 @@ export async function storeCounters(tx: Transaction, dialect: Dialect, kind: Cou
     `INSERT INTO "Counter" (kind, id, "inletBytes", "exportBytes") SELECT '${kind}', n.id, n."inletBytes", n."exportBytes" FROM ${
       given[dialect]
     } AS n WHERE true
-    ORDER BY n.id ON CONFLICT (kind, id) DO UPDATE SET "inletBytes" = excluded."inletBytes", "exportBytes" = excluded."exportBytes"`,
+    ORDER BY n.id ON CONFLICT (kind, id) DO UPDATE SET ${
+      ['inletBytes', 'exportBytes'].map((name) => `"${name}" = ${greaterOf[dialect]}("Counter"."${name}", excluded."${name}")`).join(', ')
+    }`,
     jsonOf(records),
   );
 }
@@ -94,10 +102,13 @@ const given: Record<Dialect, string> = {
 };
 
 function growthQuery(dialect: Dialect, kind: CounterKind): string {
-  const most = dialect === 'sqlite' ? 'max' : 'greatest';
+  const greater = greaterOf[dialect];
   const stored = (name: string): string => `coalesce(k."${name}", t."${name}")`;
-  return `SELECT n.id, n."inletBytes", n."exportBytes", ${kind === 'client' ? 't."userId"' : 'NULL'} AS "userId",
-      ${most}(n."inletBytes" - ${stored('inletBytes')}, 0) AS "gainedInlet", ${most}(n."exportBytes" - ${stored('exportBytes')}, 0) AS "gainedExport"
+  return `SELECT n.id, ${greater}(n."inletBytes", ${stored('inletBytes')}) AS "inletBytes", ${greater}(n."exportBytes", ${
+    stored('exportBytes')
+  }) AS "exportBytes",
+      ${kind === 'client' ? 't."userId"' : 'NULL'} AS "userId",
+      ${greater}(n."inletBytes" - ${stored('inletBytes')}, 0) AS "gainedInlet", ${greater}(n."exportBytes" - ${stored('exportBytes')}, 0) AS "gainedExport"
     FROM ${given[dialect]} AS n JOIN "${tableOf[kind]}" t ON t.id = n.id LEFT JOIN "Counter" k ON k.kind = '${kind}' AND k.id = n.id
-    WHERE n."inletBytes" <> ${stored('inletBytes')} OR n."exportBytes" <> ${stored('exportBytes')}`;
+    WHERE n."inletBytes" > ${stored('inletBytes')} OR n."exportBytes" > ${stored('exportBytes')}`;
 }

@@ -1,7 +1,7 @@
 import { Prisma } from '../generated/sqlite/client.ts';
 import type { Dialect } from '../migrations.ts';
 import type { RunTransaction, Transaction } from '../transaction.ts';
-import { type CountedRecord, type CounterKind, countersToRows, type Growth, growthOf, storeCounters, tableOf } from './counter-table.ts';
+import { type CountedRecord, type CounterKind, countersToRows, type Growth, greaterOf, growthOf, storeCounters, tableOf } from './counter-table.ts';
 import { storedTime } from './stored-time.ts';
 import { addTraffic, serverId, type TrafficGain, type TrafficResource } from './traffic.ts';
 
@@ -15,6 +15,8 @@ export interface CounterBatch {
     readonly connected: boolean;
     /** bytes in the last second */
     readonly rate: number;
+    /** that are open */
+    readonly connections: number;
     readonly address: string;
     readonly localAddress: string;
     readonly version: string;
@@ -23,10 +25,12 @@ export interface CounterBatch {
     /** ms since the epoch */
     readonly lastOnlineAt: number | null;
   }[];
-  readonly tunnels: readonly ({ readonly running: boolean } & CountedRecord)[];
-  /** Only the bytes are stored. */
-  readonly hosts: readonly CountedRecord[];
+  readonly tunnels: readonly ({ readonly running: boolean } & MovingRecord)[];
+  readonly hosts: readonly MovingRecord[];
 }
+
+/** A tunnel or host; `rate` and `connections` as in clients. */
+type MovingRecord = CountedRecord & Pick<CounterBatch['clients'][number], 'rate' | 'connections'>;
 
 /** Whether a record in a batch is still current when the batch is written. */
 export type IsCurrent = (resource: CounterKind, id: number) => boolean;
@@ -113,8 +117,12 @@ export async function forgetRunningState(transaction: RunTransaction, alive: rea
   await transaction(async (tx) => {
     const left = { node: { notIn: [...alive] } };
     await tx.client.updateMany({ where: { connected: true, ...left }, data: { connected: false } });
-    await tx.client.updateMany({ where: { rate: { gt: 0 }, ...left }, data: { rate: 0 } });
+    const moving = { OR: [{ rate: { gt: 0 } }, { connections: { gt: 0 } }] };
+    const still = { rate: 0, connections: 0 };
+    await tx.client.updateMany({ where: { ...moving, ...left }, data: still });
     await tx.tunnel.updateMany({ where: { running: true, client: left }, data: { running: false } });
+    await tx.tunnel.updateMany({ where: { ...moving, client: left }, data: still });
+    await tx.host.updateMany({ where: { ...moving, client: left }, data: still });
     if (alive.length === 0) await countersToRows(tx);
   });
 }
@@ -154,7 +162,10 @@ export async function countTraffic(tx: Transaction, dialect: Dialect, kind: Coun
   await addTraffic(tx, dialect, gainsOf(kind, await growthOf(tx, dialect, kind, [counters])), at);
 }
 
-const clientSet = `"connected" = n."connected", "node" = n.node, "rate" = n."rate", "inletBytes" = n."inletBytes", "exportBytes" = n."exportBytes",
+/** Bytes only grow, as in the counters. */
+const clientSet = (dialect: Dialect): string =>
+  `"connected" = n."connected", "node" = n.node, "rate" = n."rate", "connections" = n."connections",
+  "inletBytes" = ${greaterOf[dialect]}(c."inletBytes", n."inletBytes"), "exportBytes" = ${greaterOf[dialect]}(c."exportBytes", n."exportBytes"),
   "lastOnlineAt" = coalesce(n."lastOnlineAt", c."lastOnlineAt"),
   "lastAddress" = coalesce(nullif(n.address, ''), c."lastAddress"),
   "localAddress" = coalesce(nullif(n."localAddress", ''), c."localAddress"),
@@ -166,11 +177,14 @@ const clientChanged =
   OR n.version NOT IN ('', c."agentVersion"))`;
 
 const clientUpdate: Record<Dialect, string> = {
-  sqlite:
-    `UPDATE "Client" AS c SET ${clientSet} FROM (SELECT value ->> 'id' AS id, value ->> 'connected' AS connected, value ->> 'rate' AS rate, value ->> 'address' AS address,
+  sqlite: `UPDATE "Client" AS c SET ${
+    clientSet('sqlite')
+  } FROM (SELECT value ->> 'id' AS id, value ->> 'connected' AS connected, value ->> 'rate' AS rate, value ->> 'connections' AS connections, value ->> 'address' AS address,
     value ->> 'localAddress' AS "localAddress", value ->> 'version' AS version, value ->> 'node' AS node, value ->> 'inletBytes' AS "inletBytes",
     value ->> 'exportBytes' AS "exportBytes", value ->> 'lastOnlineAt' AS "lastOnlineAt" FROM json_each(?)) AS n WHERE c.id = n.id`,
-  postgresql: `UPDATE "Client" AS c SET ${clientSet} FROM jsonb_to_recordset($1::jsonb) AS n(id int, connected boolean, rate bigint, address text,
+  postgresql: `UPDATE "Client" AS c SET ${
+    clientSet('postgresql')
+  } FROM jsonb_to_recordset($1::jsonb) AS n(id int, connected boolean, rate bigint, connections int, address text,
     "localAddress" text, version text, node text, "inletBytes" bigint, "exportBytes" bigint, "lastOnlineAt" timestamp) WHERE c.id = n.id`,
 };
 
@@ -179,11 +193,19 @@ function rowUpdate(dialect: Dialect, kind: CounterKind, all: boolean): string {
   if (kind === 'client') return all ? clientUpdate[dialect] : `${clientUpdate[dialect]} AND ${clientChanged}`;
   const table = tableOf[kind];
   const running = kind === 'tunnel' ? ['running'] : [];
-  const columns = [...running, 'inletBytes', 'exportBytes'];
-  const set = columns.map((name) => `"${name}" = n."${name}"`).join(', ');
-  const changed = (all ? columns : running).map((name) => `t."${name}" <> n."${name}"`).join(' OR ');
+  const bytes = ['inletBytes', 'exportBytes'];
+  const others = [...running, 'rate', 'connections'];
+  const columns = [...others, ...bytes];
+  const set = [
+    ...others.map((name) => `"${name}" = n."${name}"`),
+    ...bytes.map((name) => `"${name}" = ${greaterOf[dialect]}(t."${name}", n."${name}")`),
+  ].join(', ');
+  const changed = [
+    ...(all ? others : running).map((name) => `t."${name}" <> n."${name}"`),
+    ...(all ? bytes : []).map((name) => `t."${name}" < n."${name}"`),
+  ].join(' OR ');
   const rows = dialect === 'sqlite'
     ? `(SELECT ${['id', ...columns].map((name) => `value ->> '${name}' AS "${name}"`).join(', ')} FROM json_each(?)) AS n`
-    : `jsonb_to_recordset($1::jsonb) AS n(id int, running boolean, "inletBytes" bigint, "exportBytes" bigint)`;
+    : `jsonb_to_recordset($1::jsonb) AS n(id int, running boolean, rate bigint, connections int, "inletBytes" bigint, "exportBytes" bigint)`;
   return `UPDATE "${table}" AS t SET ${set} FROM ${rows} WHERE t.id = n.id AND (${changed})`;
 }

@@ -2,22 +2,85 @@ import type { Client, Host, Tunnel, User } from '../generated/sqlite/client.ts';
 import type { HotReader } from './reader.ts';
 import { Binder } from './binder.ts';
 
-/** A client at the start of the engine, with the relevant columns of its owner. */
-export type StoredClient = Client & { readonly user: Pick<User, 'enabled' | 'expiresAt'> | null };
+// What the engine uses: a start reads hundreds of thousands of rows, and the other columns are most of their text.
+const clientColumns = [
+  'id',
+  'vkey',
+  'enabled',
+  'basicUser',
+  'basicPassword',
+  'compress',
+  'crypt',
+  'configAllowed',
+  'rateLimit',
+  'flowLimit',
+  'maxConnections',
+  'blackIpList',
+  'ipWhite',
+  'ipWhitePassword',
+  'ipWhiteList',
+  'expiresAt',
+  'lastAddress',
+  'inletBytes',
+  'exportBytes',
+] as const satisfies ReadonlyArray<keyof Client>;
+const tunnelColumns = [
+  'id',
+  'clientId',
+  'mode',
+  'enabled',
+  'port',
+  'serverIp',
+  'target',
+  'localProxy',
+  'password',
+  'localPath',
+  'stripPrefix',
+  'proxyProtocol',
+  'accounts',
+  'inletBytes',
+  'exportBytes',
+] as const satisfies ReadonlyArray<keyof Tunnel>;
+const hostColumns = [
+  'id',
+  'clientId',
+  'host',
+  'location',
+  'scheme',
+  'enabled',
+  'target',
+  'localProxy',
+  'headerChange',
+  'hostChange',
+  'keyFilePath',
+  'certFilePath',
+  'autoHttps',
+  'acme',
+  'namedByAdmin',
+  'inletBytes',
+  'exportBytes',
+] as const satisfies ReadonlyArray<keyof Host>;
 
-/** Everything that the engine serves: whole rows, so that no column has to be named here. They are read while they are used, so that few are in memory. */
+/** A client at the start of the engine, with the relevant columns of its owner. */
+export type StoredClient = Pick<Client, typeof clientColumns[number]> & { readonly user: Pick<User, 'enabled' | 'expiresAt'> | null };
+/** A tunnel at the start of the engine. */
+export type StoredTunnel = Pick<Tunnel, typeof tunnelColumns[number]>;
+/** A host at the start of the engine. */
+export type StoredHost = Pick<Host, typeof hostColumns[number]>;
+
+/** Everything that the engine serves. The rows are read while they are used, so that few are in memory. */
 export interface EngineState {
   readonly clients: AsyncIterable<StoredClient>;
-  readonly tunnels: AsyncIterable<Tunnel>;
-  readonly hosts: AsyncIterable<Host>;
+  readonly tunnels: AsyncIterable<StoredTunnel>;
+  readonly hosts: AsyncIterable<StoredHost>;
   /** Addresses, one per line, that are refused everywhere. */
   readonly blackIpList: string;
   /** The server's public address; "" = unknown. */
   readonly serverUrl: string;
 }
 
-/** Rows that are read at once: few enough that other queries don't wait long for the database. */
-const batchSize = 200;
+/** Rows that are read at once: on SQLite few enough that other queries don't wait long, on PostgreSQL enough that the way to it costs little. */
+const batchSizes = { sqlite: 200, postgresql: 2000 } as const;
 
 /** Reads all that the engine serves. */
 export async function loadEngineState(reader: HotReader): Promise<EngineState> {
@@ -29,8 +92,8 @@ export async function loadEngineState(reader: HotReader): Promise<EngineState> {
   });
   return {
     clients: clientsWithOwners(reader),
-    tunnels: allRows<Tunnel>(reader, 'SELECT t.* FROM "Tunnel" t', 't'),
-    hosts: allRows<Host>(reader, 'SELECT h.* FROM "Host" h', 'h'),
+    tunnels: allRows<StoredTunnel>(reader, `SELECT ${listed('t', tunnelColumns)} FROM "Tunnel" t`, 't'),
+    hosts: allRows<StoredHost>(reader, `SELECT ${listed('h', hostColumns)} FROM "Host" h`, 'h'),
     ...settings,
   };
 }
@@ -42,17 +105,22 @@ async function* clientsWithOwners(reader: HotReader): AsyncGenerator<StoredClien
   }
 }
 
-type ClientRow = Client & {
+type ClientRow = Omit<StoredClient, 'user'> & {
   /** null = has no owner */
   readonly ownerEnabled: boolean | null;
   readonly ownerExpiresAt: Date | null;
 };
 
-const clientRows = `SELECT c.*, u.enabled AS "ownerEnabled", u."expiresAt" AS "ownerExpiresAt"
+const clientRows = `SELECT ${listed('c', clientColumns)}, u.enabled AS "ownerEnabled", u."expiresAt" AS "ownerExpiresAt"
   FROM "Client" c LEFT JOIN "User" u ON u.id = c."userId"`;
+
+function listed(alias: string, columns: readonly string[]): string {
+  return columns.map((column) => `${alias}."${column}"`).join(', ');
+}
 
 /** All rows of a query by their ids, batch by batch. @param alias the table's name in it */
 async function* allRows<Row extends { readonly id: number }>(reader: HotReader, select: string, alias: string): AsyncGenerator<Row> {
+  const batchSize = batchSizes[reader.dialect];
   let last = 0;
   for (;;) {
     const binder = new Binder(reader.dialect);

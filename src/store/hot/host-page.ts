@@ -1,6 +1,6 @@
 import type { Host } from '../generated/sqlite/client.ts';
 import { counted, filterOf, type OwnerFilter } from './filters.ts';
-import { folded, plain, readPage, readPages } from './page.ts';
+import { folded, movingOrders, plain, readPage, readPages } from './page.ts';
 import type { Page, PageQuery, PageSource } from './page.ts';
 import type { HotReader } from './reader.ts';
 
@@ -16,6 +16,8 @@ const orders = {
   LOCATION: folded('location'),
   STOPPED: () => '(NOT "enabled")',
   CONNECTED: plain('clientOnline'),
+  RATE: plain('rate'),
+  CONNECTIONS: plain('connections'),
 };
 
 /** What hosts can be sorted by. */
@@ -45,7 +47,7 @@ export function hostSource({ clientId, ownerId }: HostPageQuery): PageSource<Hos
     table: 'Host',
     orders,
     where,
-    indexed: (order = 'ID') => order === 'ID' || (clientId === undefined && ownerId !== null),
+    indexed: (order = 'ID') => order === 'ID' || (!movingOrders.has(order) && clientId === undefined && ownerId !== null),
     total(binder) {
       if (clientId === undefined && ownerId === undefined) return `SELECT value AS total FROM "Total" WHERE name = 'hosts'`;
       if (ownerId === undefined) return `SELECT "hostCount" AS total FROM "Client" WHERE id = ${binder.bind(clientId ?? null)}`;

@@ -57,8 +57,8 @@ export interface PageSource<Order extends string> {
   total(binder: Binder): string;
 }
 
-/** SQL that differs between the databases. */
-export type SqlExpression = (dialect: Dialect) => string;
+/** SQL that differs between the databases, and may bind values. */
+export type SqlExpression = (binder: Binder) => string;
 
 /** Sorts by a column as it is. */
 export const plain = (column: string): SqlExpression => () => `"${column}"`;
@@ -70,7 +70,10 @@ export const working: SqlExpression = () => '("enabled" AND NOT "expired")';
  * Sorts text without regard to case, the same way on both databases: byte by byte. Only the beginning counts, as an index
  * on PostgreSQL has to fit a page. The migrations' indexes repeat this expression.
  */
-export const folded = (column: string): SqlExpression => (dialect) => `lower(substr("${column}", 1, 200))${dialect === 'sqlite' ? '' : ' COLLATE "C"'}`;
+export const folded = (column: string): SqlExpression => ({ dialect }) => `lower(substr("${column}", 1, 200))${dialect === 'sqlite' ? '' : ' COLLATE "C"'}`;
+
+/** The orders of tunnels and hosts without an index, which would be written for each of them once a minute: a worker sorts. */
+export const movingOrders: ReadonlySet<string> = new Set(['RATE', 'CONNECTIONS']);
 
 /**
  * Reads a page and the list's total. A page with more text than allowed ({@link pageBytes}) is refused before it is read. Without a search, the cost is
@@ -109,7 +112,7 @@ async function found<Order extends string>(reader: HotReader, source: PageSource
   const { ids, total } = await reader.search(searchOf(source, query));
   if (total === 0 || limit === 0) return { ids: new Int32Array(), total };
   const binder = new Binder(reader.dialect);
-  const text = `SELECT id FROM "${source.table}" WHERE id IN (${idsOf(binder, Array.from(ids))}) ORDER BY ${orderOf(reader.dialect, source, query)}${
+  const text = `SELECT id FROM "${source.table}" WHERE id IN (${idsOf(binder, Array.from(ids))}) ORDER BY ${orderOf(binder, source, query)}${
     limitSql(binder, query)
   }`;
   return { ids: Int32Array.from(await reader.rows<{ id: number }>({ text, values: binder.values }), ({ id }) => id), total };
@@ -206,9 +209,9 @@ export function isBounded({ offset, limit }: { readonly offset: number; readonly
   return limit !== undefined && limit <= boundedRows && offset <= boundedOffset;
 }
 
-function orderOf<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>): string {
+function orderOf<Order extends string>(binder: Binder, source: PageSource<Order>, query: PageQuery<Order>): string {
   const direction = query.desc === true ? 'DESC' : 'ASC';
-  const key = query.orderBy === undefined ? '"id"' : source.orders[query.orderBy](dialect);
+  const key = query.orderBy === undefined ? '"id"' : source.orders[query.orderBy](binder);
   return key === '"id"' ? `"id" ${direction}` : `${key} ${direction}, "id" ${direction}`;
 }
 
@@ -216,7 +219,7 @@ function orderOf<Order extends string>(dialect: Dialect, source: PageSource<Orde
 export function pageQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>, columns = '*'): HotQuery {
   const binder = new Binder(dialect);
   const where = conditions(source.where, binder);
-  const text = `SELECT ${columns} FROM "${source.table}"${where} ORDER BY ${orderOf(dialect, source, query)}${limitSql(binder, query)}`;
+  const text = `SELECT ${columns} FROM "${source.table}"${where} ORDER BY ${orderOf(binder, source, query)}${limitSql(binder, query)}`;
   return { text, values: binder.values, bounded: isBounded(query) && source.indexed(query.orderBy) };
 }
 

@@ -1,7 +1,8 @@
 import type { Client, Tunnel, User } from '../generated/sqlite/client.ts';
-import { Binder, type HotQuery } from './binder.ts';
+import type { Condition } from '../search/search.ts';
+import { Binder, type HotQuery, idsOf } from './binder.ts';
 import type { CountScope } from './counts.ts';
-import { isBounded } from './page.ts';
+import { isBounded, type SqlExpression } from './page.ts';
 import type { HotReader } from './reader.ts';
 import { storedTime } from './stored-time.ts';
 
@@ -44,6 +45,40 @@ const lists = {
   /** Users that expire before the moment. */
   expiringUsers: { table: 'User', where: '"expired" = false AND "expiresAt" < ? AND "enabled"', order: '"expiresAt", "id"' },
 } as const satisfies Record<string, ProblemList>;
+
+/** What makes clients troubled beyond their rows. `brokenIds`, `soonIds`: those with tunnels and hosts whose problem only the engine knows. */
+export interface ClientTroubles {
+  readonly brokenIds: readonly number[];
+  readonly soonIds: readonly number[];
+  /** An expiry is a problem until this long after it, and from this long before it. */
+  readonly since: Date;
+  readonly until: Date;
+}
+
+/** The conditions of clients whose visitors are refused. `?`: {@link ClientTroubles.since} */
+const brokenClient = `(${lists.away.where}) OR (${lists.expired.where}) OR (${lists.trafficUsedUp.where})
+  OR "id" IN (SELECT "clientId" FROM "Tunnel" WHERE ${lists.closedTunnels.where})`;
+/** Of clients with another problem. `?`: {@link ClientTroubles.until} */
+const soonClient = `(${lists.trafficNearlyUsedUp.where}) OR (${lists.expiring.where}) OR (${lists.tunnelsUsedUp.where})`;
+
+/** Sorts clients by how serious their problems are: 2 = visitors are refused, 1 = not yet, 0 = no problem. */
+export function severityOf({ brokenIds, soonIds, since, until }: ClientTroubles): SqlExpression {
+  return (binder) => {
+    const where = (condition: string, moment: Date, ids: readonly number[]): string =>
+      `${condition.replace('?', () => binder.bind(storedTime(moment)))} OR "id" IN (${idsOf(binder, ids)})`;
+    return `CASE WHEN ${where(brokenClient, since, brokenIds)} THEN 2 WHEN ${where(soonClient, until, soonIds)} THEN 1 ELSE 0 END`;
+  };
+}
+
+/** Selects the clients with problems. */
+export function troubledClients({ brokenIds, soonIds, since, until }: ClientTroubles): Condition {
+  return { sql: `${brokenClient} OR ${soonClient}`, values: [storedTime(since), storedTime(until)], orIds: [...brokenIds, ...soonIds] };
+}
+
+/** Selects the tunnels with problems. @param ids those whose problem only the engine knows */
+export function troubledTunnels(ids: readonly number[]): Condition {
+  return { sql: lists.closedTunnels.where, orIds: ids };
+}
 
 /** The name of a list. */
 export type ProblemListName = keyof typeof lists;

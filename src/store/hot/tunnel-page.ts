@@ -1,6 +1,6 @@
 import type { Tunnel } from '../generated/sqlite/client.ts';
 import { counted, filterOf, type OwnerFilter } from './filters.ts';
-import { folded, type Page, type PageQuery, type PageSource, plain, readPage, readPages } from './page.ts';
+import { folded, movingOrders, type Page, type PageQuery, type PageSource, plain, readPage, readPages } from './page.ts';
 import type { HotReader } from './reader.ts';
 
 /** What each order of tunnels sorts by. */
@@ -16,6 +16,8 @@ const orders = {
   ENABLED: plain('enabled'),
   RUNNING: plain('running'),
   CONNECTED: plain('clientOnline'),
+  RATE: plain('rate'),
+  CONNECTIONS: plain('connections'),
 };
 
 /** What tunnels can be sorted by. */
@@ -47,7 +49,8 @@ export function tunnelSource({ ownerId, clientId, mode }: TunnelPageQuery): Page
     table: 'Tunnel',
     orders,
     where,
-    indexed: (order = 'ID') => order === 'ID' || (clientId === undefined && (ownerId === undefined || (ownerId !== null && mode === undefined))),
+    indexed: (order = 'ID') =>
+      order === 'ID' || (!movingOrders.has(order) && clientId === undefined && (ownerId === undefined || (ownerId !== null && mode === undefined))),
     total(binder) {
       if (clientId === undefined && ownerId === undefined) return `SELECT value AS total FROM "Total" WHERE name = ${binder.bind(tunnelTotal(mode))}`;
       if (mode === undefined && ownerId === undefined) {

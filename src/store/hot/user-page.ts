@@ -1,4 +1,5 @@
 import type { User } from '../generated/sqlite/client.ts';
+import type { Binder } from './binder.ts';
 import { folded, plain, readPage, readPages, working } from './page.ts';
 import type { Page, PageQuery, PageSource } from './page.ts';
 import type { HotReader } from './reader.ts';
@@ -14,8 +15,10 @@ const orders = {
   CLIENT_COUNT: plain('clientCount'),
   TUNNEL_COUNT: plain('tunnelCount'),
   /** Users that never expire come before the others. */
-  EXPIRES_AT: (dialect: 'sqlite' | 'postgresql') => dialect === 'sqlite' ? `coalesce("expiresAt", '')` : `coalesce("expiresAt", '-infinity'::timestamp)`,
+  EXPIRES_AT: ({ dialect }: Binder) => dialect === 'sqlite' ? `coalesce("expiresAt", '')` : `coalesce("expiresAt", '-infinity'::timestamp)`,
   CREATED_AT: plain('createdAt'),
+  LAST_LOGIN_AT: ({ dialect }: Binder) => `coalesce("lastLoginAt", ${dialect === 'sqlite' ? "''" : "'-infinity'"})`,
+  TRAFFIC: () => `(SELECT coalesce(sum("inletBytes" + "exportBytes"), 0) FROM "Client" WHERE "userId" = "User"."id")`,
 };
 
 /** A page of users. */
@@ -37,7 +40,7 @@ export function userSource(): PageSource<keyof typeof orders> {
     table: 'User',
     orders,
     where: {},
-    indexed: () => true,
+    indexed: (order) => order !== 'LAST_LOGIN_AT' && order !== 'TRAFFIC',
     total: () => `SELECT value AS total FROM "Total" WHERE name = 'users'`,
   };
 }

@@ -35,10 +35,12 @@ export function searchSql(dialect: Dialect, { table, text, withoutSecrets, where
 function conditionSql(condition: Condition, binder: Binder): string {
   if ('ids' in condition) return `id IN (${idsOf(binder, condition.ids)})`;
   const values = condition.values?.values();
-  return `(${condition.sql.replaceAll('?', () => binder.bind(values?.next().value ?? null))})`;
+  const sql = condition.sql.replaceAll('?', () => binder.bind(values?.next().value ?? null));
+  return condition.orIds === undefined ? `(${sql})` : `(${sql} OR id IN (${idsOf(binder, condition.orIds)}))`;
 }
 
-function contains(dialect: Dialect, column: string, search: string, binder: Binder): string {
+/** The condition that a column contains a text, in any case. */
+export function contains(dialect: Dialect, column: string, search: string, binder: Binder): string {
   if (dialect === 'postgresql') return `strpos(lower("${column}"), lower(${binder.bind(search)})) > 0`;
   // LIKE takes time quadratic in the text's length for near matches. SQLite's lower() is the fastest, but
   // folds ASCII only; `fold` handles all alphabets and calls back into JavaScript for each row.

@@ -28,7 +28,9 @@ export type Where = Readonly<Record<string, string | number | null>>;
  * A further condition for the rows of a list that no index supports, so that every row is checked. Either SQL on the row's columns, the same for both
  * databases, with `?` for each value, or the allowed ids. Created only in `hot/conditions.ts`.
  */
-export type Condition = { readonly sql: string; readonly values?: readonly (string | number)[] } | { readonly ids: readonly number[] };
+export type Condition =
+  | { readonly sql: string; readonly values?: readonly (string | number)[]; /** Ids that are allowed, too. */ readonly orIds?: readonly number[] }
+  | { readonly ids: readonly number[] };
 
 /** A range of the matches, by id. */
 export interface PageRange {

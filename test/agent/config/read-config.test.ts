@@ -55,6 +55,7 @@ test.each([
   ['no server', 'vkey = "k"', 'server: is missing: give it here or as --server'],
   ['no key', 'server = "h:1"', 'vkey: is missing: give vkey or vkey_file, or set ADIT_VKEY'],
   ['a key that is not there', 'server = "h:1"\nvkey_file = "none"', ':2: vkey_file: ENOENT'],
+  ['a number instead of a server, below blank lines', '\n\nserver = 5\n', ':3: server: '],
   [
     'a certificate without its key',
     'server = "h:1"\nvkey = "k"\n[hosts.h]\nhost = "h.example"\ntargets = ["1"]\ncertificate = "cert.pem"\nprivate_key = "key.pem"',

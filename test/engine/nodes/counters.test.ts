@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { Absence } from '../../../src/engine/nodes/absence.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openEverywhere, startNodes } from '../../support/nodes.ts';
 import { roundTrip, startEcho, visit } from '../../support/target.ts';
@@ -32,4 +33,28 @@ test.each([[[]], [['one', 'two']]])('a client takes its counters along from home
     await look();
   }
   expect(sum).toBe(300);
+});
+
+test('a node that was frozen stores nothing until others have reported what they took over; what it knows when it ends is stored', async () => {
+  const [one] = await startNodes(['one', 'two']);
+  if (!one) throw new Error('there are two nodes');
+  await startAgent(one);
+  const [tunnel] = await openEverywhere([one], { targets: [(await startEcho()).address] });
+  await roundTrip(await visit(tunnel?.port ?? 0), 'hello');
+  // As if the process were stopped: nothing of it runs.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1300);
+  expect(await one.engine.takeDirty()).toEqual({ clients: [], tunnels: [], hosts: [] });
+  await one.engine.close();
+  expect(await one.engine.takeDirty()).toMatchObject({ clients: [{ id: CLIENT.id, exportBytes: 5 }], tunnels: [{ exportBytes: 5 }] });
+});
+
+test('a process was frozen if it did not run for 1.2 s, and knows 3 s later what has happened', () => {
+  let now = 1000;
+  const absence = new Absence(() => now);
+  const outdatedAt = (at: number) => {
+    now = at;
+    return absence.outdated;
+  };
+  expect([2200, 3400, 4601, 5600, 6600, 7600, 7601].map(outdatedAt)).toEqual([false, false, true, true, true, true, false]);
+  absence.stop();
 });

@@ -1,10 +1,13 @@
 import { expect, test } from '@jest/globals';
+import { AnswerWatch } from '../../../src/engine/bridge/answer-watch.ts';
 import { AwaitedHomes } from '../../../src/engine/nodes/awaited-homes.ts';
 import { Homes } from '../../../src/engine/nodes/homes.ts';
+import { Members } from '../../../src/engine/nodes/members.ts';
 import { eventually } from '../../support/eventually.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
-import { openEverywhere, startNodes } from '../../support/nodes.ts';
+import { meet, openEverywhere, reached, startNode, startNodes } from '../../support/nodes.ts';
 import { RawPeer } from '../../support/raw-peer.ts';
+import { Relay } from '../../support/relay.ts';
 import { roundTrip, startEcho, visit, visitUntilClosed } from '../../support/target.ts';
 import { CLIENT, fresh, startAgent } from '../../support/tunnel.ts';
 
@@ -31,6 +34,16 @@ test('an epoch is higher than all that the node knows, and not behind those that
   expect(homes.learn(1, { node: 'a', epoch: 5000, connected: false, ended: false })).toBe(true);
 });
 
+test('a node gets the homes of more clients than a session may queue', async () => {
+  const [one, two] = [await startNode('one'), await startNode('two')];
+  for (let id = 1; id <= 200_000; id++) one.engine.nodes?.agentConnected(id);
+  meet([one, two]);
+  expect(await two.engine.nodes?.acquainted(50_000)).toEqual([]);
+  for (const id of [1, 100_000, 200_000]) expect(two.engine.nodes?.linkTo(id)?.peer.name).toBe('one');
+  // On a busy machine, it may also be lost by silence.
+  expect(one.log.entries.filter(({ reason }) => String(reason).includes('does not read'))).toEqual([]);
+});
+
 test('an agent that comes to another node is there from then on; what is left of it at the first one ends', async () => {
   const [one, two, three] = await startNodes(['one', 'two', 'three']);
   if (!one || !two || !three) throw new Error('there are three nodes');
@@ -51,8 +64,68 @@ test('every client has one home among the nodes that reach each other, with or w
   expect(homesOf().every((homes) => homes.length === 1)).toBe(true);
   expect(new Set(homesOf().flat()).size).toBe(3);
   await nodes.pop()?.engine.close();
+  // It cannot be reached, but may be alive. It is not, by the database.
+  await eventually(() => nodes.map(reached), (all) => all.every((names) => names.length === 1));
+  expect(homesOf().some((homes) => homes.length === 0)).toBe(true);
+  expect(homesOf().every((homes) => homes.length <= 1)).toBe(true);
+  meet(nodes);
   await eventually(homesOf, (homes) => homes.every((one) => one.length === 1));
   expect(new Set(homesOf().flat()).size).toBe(2);
+});
+
+test('two nodes that cannot reach each other are not both home of a client without an agent; its connections wait until there is one home', async () => {
+  const [one, two] = [await startNode('one', { allowLocalProxy: true }), await startNode('two', { allowLocalProxy: true })];
+  const ways = { toOne: await Relay.start(one.bridge.tls.port), toTwo: await Relay.start(two.bridge.tls.port) };
+  one.engine.nodes?.use([{ name: 'two', ...ways.toTwo.address, bridgePort: two.bridge.port }], performance.now());
+  two.engine.nodes?.use([{ name: 'one', ...ways.toOne.address, bridgePort: one.bridge.port }], performance.now());
+  const nodes = [one, two];
+  await eventually(() => nodes.map(reached), (all) => all.every((names) => names.length === 1));
+  const opened = await openEverywhere(nodes, { targets: [(await startEcho()).address], localProxy: true });
+  const isHome = () => nodes.map(({ engine }) => engine.nodes?.isHome(CLIENT.id));
+  expect(isHome().filter(Boolean)).toEqual([true]);
+  for (const way of Object.values(ways)) way.close();
+  await eventually(() => nodes.map(reached), (all) => all.every((names) => names.length === 0));
+  // They have just been started: others may not know of them yet.
+  expect(isHome()).toEqual([false, false]);
+  const waiting = await Promise.all(opened.map(({ port }) => visit(port)));
+  const answers = waiting.map((socket) => roundTrip(socket, 'hello'));
+  await eventually(() => nodes.map(({ engine }) => engine.served.connections), (served) => served.every((count) => count === 1));
+  meet(nodes);
+  expect(await Promise.all(answers)).toEqual(['hello', 'hello']);
+  expect(nodes.map(({ engine }) => engine.tunnelState(opened[0]?.id ?? 0)?.inletBytes).toSorted((one = 0, other = 0) => one - other)).toEqual([0, 10]);
+});
+
+test('the agents of a node that was started again are not there, unless it reports them', async () => {
+  const [one, two] = await startNodes(['one', 'two']);
+  if (!one || !two) throw new Error('there are two nodes');
+  one.engine.nodes?.onMessage('two', { type: 'homes', homes: [[CLIENT.id, Date.now(), true, false]] });
+  expect(one.engine.nodes?.nodeOf(CLIENT.id)).toBe('two');
+  one.engine.nodes?.onNode({ name: 'two', version: '0.0.1', host: '127.0.0.1', port: two.bridge.tls.port, bridgePort: two.bridge.port });
+  one.engine.nodes?.onMessage('two', { type: 'allHomes' });
+  expect(one.engine.nodes?.nodeOf(CLIENT.id)).toBeUndefined();
+});
+
+test('a node that others may have lost sight of is not sure to be seen', () => {
+  let now = 0;
+  const members = new Members(() => now);
+  const at = (time: number, reportedAt?: number) => {
+    now = time;
+    if (reportedAt !== undefined) members.read(reportedAt);
+    return members.seen;
+  };
+  expect(at(100)).toBe(false);
+  // Others may have read before it came, and trust in that for 10 s.
+  expect(at(1000, 900)).toBe(false);
+  expect(at(8000, 7000)).toBe(false);
+  expect(at(10_999)).toBe(false);
+  expect(at(11_000)).toBe(true);
+  expect(at(16_999)).toBe(true);
+  // The report is 10 s old: others may regard it as dead.
+  expect(at(17_000)).toBe(false);
+  // One that took long may have come too late for those who looked before.
+  expect(at(17_001, 16_000)).toBe(false);
+  expect(at(25_000, 24_999)).toBe(false);
+  expect(at(27_001)).toBe(true);
 });
 
 test('connections wait for an agent that was lost, with its node or alone, and go on where it comes to; not for one that ends', async () => {
@@ -72,7 +145,7 @@ test('connections wait for an agent that was lost, with its node or alone, and g
   const answers = waiting.map((socket) => roundTrip(socket, 'hello'));
   const { agent } = await startAgent(two);
   expect(await Promise.all(answers)).toEqual(['hello', 'hello']);
-  await two.log.line(/connections that waited for an agent go on/);
+  await two.log.line(/connections that waited for the home of their client go on/);
   expect(two.engine.clientState(CLIENT.id)).toMatchObject({ connections: 2, inletBytes: 10, exportBytes: 10 });
   for (const socket of waiting) socket.destroy();
   await agent.stop();
@@ -81,12 +154,78 @@ test('connections wait for an agent that was lost, with its node or alone, and g
   expect(three.engine.tunnelState(atThree.id)?.refusals).toEqual({ offline: 1 });
 });
 
+test('an agent leaves a home that sends nothing any more, as if it were frozen; connections wait for that, and the former home learns of it', async () => {
+  const [one, two] = [await startNode('one'), await startNode('two')];
+  const toOne = await Relay.start(one.bridge.tls.port);
+  two.engine.nodes?.use([{ name: 'one', ...toOne.address, bridgePort: one.bridge.port }], performance.now());
+  await eventually(() => reached(two), (names) => names.length === 1);
+  one.engine.nodes?.use([{ name: 'two', host: '127.0.0.1', port: two.bridge.tls.port, bridgePort: two.bridge.port }], performance.now());
+  await eventually(() => reached(one), (names) => names.length === 1);
+  const ofAgent = await Relay.start(one.bridge.port);
+  const { log } = await startAgent({ bridge: ofAgent.address }, { random: () => 0 });
+  const [, atTwo] = await openEverywhere([one, two], { targets: [(await startEcho()).address] });
+  if (!atTwo) throw new Error('there are two listeners');
+  await eventually(() => two.engine.counts.standbys, (count) => count === 1);
+  await roundTrip(await visit(atTwo.port), 'before');
+  toOne.freeze();
+  ofAgent.freeze();
+  await two.log.line(/^another node does not answer/);
+  expect(await roundTrip(await visit(atTwo.port), 'after')).toBe('after');
+  await log.line(/lost: it did not answer within 500 ms/);
+  expect(two.engine.clientState(CLIENT.id)).toMatchObject({ connected: true, connections: 1 });
+  // It was not frozen at all, and learns of the new home as soon as the nodes can reach each other again.
+  await eventually(() => one.engine.clientState(CLIENT.id), (state) => state?.connected === false && state.connections === 0);
+  expect([one, two].map(({ engine }) => engine.nodes?.isHome(CLIENT.id))).toEqual([false, true]);
+});
+
+test('an agent that is cut off from its home leaves it, as soon as a visitor comes', async () => {
+  const nodes = await startNodes(['one', 'two']);
+  const [one, two] = nodes;
+  if (!one || !two) throw new Error('there are two nodes');
+  const ofAgent = await Relay.start(one.bridge.port);
+  const { log } = await startAgent({ bridge: ofAgent.address }, { random: () => 0 });
+  const [atOne, atTwo] = await openEverywhere(nodes, { targets: [(await startEcho()).address] });
+  if (!atOne || !atTwo) throw new Error('there are two listeners');
+  await eventually(() => two.engine.counts.standbys, (count) => count === 1);
+  ofAgent.freeze();
+  // Its connection was on its way to the agent.
+  await visitUntilClosed(atOne.port);
+  await log.line(/lost: it did not answer within 500 ms/);
+  await eventually(() => [one, two].map(({ engine }) => engine.nodes?.isHome(CLIENT.id)), ([first, second]) => first === false && second === true);
+  for (const { port } of [atOne, atTwo]) expect(await roundTrip(await visit(port), 'hello')).toBe('hello');
+  expect(one.engine.clientState(CLIENT.id)).toMatchObject({ connected: false, connections: 0 });
+});
+
+test.each([[0, []], [Number.POSITIVE_INFINITY, ['ping', 'doubt']]])(
+  'an agent that was silent for %p ms since a stream was opened',
+  async (silence, expected) => {
+    const done: string[] = [];
+    let looked = 0;
+    const mux = {
+      get silence() {
+        looked++;
+        return silence;
+      },
+      sendControl: ({ type }: { readonly type?: string }) => void done.push(type ?? ''),
+    };
+    const watch = new AnswerWatch(mux, () => done.push('doubt'));
+    for (let streams = 0; streams < 3; streams++) watch.asked();
+    await eventually(() => looked, (times) => times === Math.max(1, expected.length));
+    // Not again for a while.
+    watch.asked();
+    expect(done).toEqual(expected);
+    watch.stop();
+  },
+);
+
 test('a connection that waited in vain is refused', async () => {
   const refused: unknown[] = [];
   const awaited = new AwaitedHomes((clientId) => {
     refused.push(clientId);
     return undefined;
   }, new LogRecorder().logger);
+  const idle = new AwaitedHomes(() => undefined, new LogRecorder().logger);
+  idle.lost(1);
   expect(awaited.opener(1)).toBeUndefined();
   awaited.lost(1);
   const opener = awaited.opener(1);
@@ -100,4 +239,6 @@ test('a connection that waited in vain is refused', async () => {
   await eventually(() => refused.length, (count) => count === 1001);
   expect(awaited.opener(1)).toBeUndefined();
   expect(streams.every((stream) => stream?.over)).toBe(true);
+  // The time is also over where nothing waited: the next connection is refused at once.
+  expect(idle.opener(1)).toBeUndefined();
 }, 20_000);

@@ -101,3 +101,34 @@ test('more reports on health of several agents than a session may carry: the oth
   expect(await roundTrip(visitor, 'after')).toBe('after');
   for (const { log } of nodes) expect(log.entries.filter(({ msg }) => msg === 'the session with another node was lost')).toEqual([]);
 }, 60_000);
+
+test('an agent that connects to both nodes again and again, in reserve too, and names homes: it gets its turns, and takes nothing', async () => {
+  const { nodes, home, entry, visitor } = await serving();
+  const began = performance.now();
+  const peers: RawPeer[] = [];
+  for (let round = 0; round < 80; round++) {
+    const attempts = nodes.flatMap((node) => (['mux', 'standby'] as const).map((role) => RawPeer.connect(node, { key: HOSTILE.vkey, role })));
+    for (const attempt of await Promise.allSettled(attempts)) if (attempt.status === 'fulfilled') peers.push(attempt.value);
+    // What only nodes may say, of the client of another one, and its own.
+    for (const peer of peers.slice(-2)) {
+      for (const clientId of [CLIENT.id, HOSTILE.id]) peer.control({ type: 'homes', homes: [[clientId, Number.MAX_SAFE_INTEGER, true, false]] });
+      for (let pings = 0; pings < 20; pings++) peer.control({ type: 'ping' });
+    }
+  }
+  // 320 attempts; a node accepts 60 at once, and one a second.
+  const seconds = (performance.now() - began) / 1000;
+  expect(peers.length).toBeGreaterThanOrEqual(60);
+  expect(peers.length).toBeLessThanOrEqual(2 * (61 + seconds));
+  // In the end it has one home at most, and so has the other client: the one that it had.
+  await eventually(() => nodes.filter(({ engine }) => engine.clientState(HOSTILE.id)?.connected).length, (homes) => homes <= 1);
+  // The other client's agent also has one in reserve.
+  expect(home.engine.counts.standbys).toBeLessThanOrEqual(1);
+  expect(entry.engine.counts.standbys).toBeLessThanOrEqual(2);
+  expect(nodes.map(({ engine }) => engine.nodes?.isHome(CLIENT.id))).toEqual([true, false]);
+  expect(home.engine.clientState(CLIENT.id)).toMatchObject({ connected: true, connections: 1 });
+  const asked = performance.now();
+  expect(await roundTrip(visitor, 'after')).toBe('after');
+  expect(performance.now() - asked).toBeLessThan(1000);
+  expect(reached(entry)).toEqual(['home']);
+  for (const { log } of nodes) expect(log.entries.filter(({ msg }) => msg === 'the session with another node was lost')).toEqual([]);
+});

@@ -1,20 +1,28 @@
 import net from 'node:net';
+import process from 'node:process';
 import { expect, test } from '@jest/globals';
+import { LinkKeys } from '../../../src/engine/bridge/link-keys.ts';
 import { NodeLink } from '../../../src/engine/nodes/node-link.ts';
+import { Attempts } from '../../../src/rules/attempts.ts';
 import { keyIdOf, proveHandshake } from '../../../src/wire/handshake.ts';
 import { netBackend } from '../../../src/wire/net-socket.ts';
 import { encodeNodeRequest } from '../../../src/wire/node-messages.ts';
 import { eventually } from '../../support/eventually.ts';
-import { LogRecorder } from '../../support/log-recorder.ts';
 import { meet, NODE_KEY, reached, startNode, startNodes, type TestNode } from '../../support/nodes.ts';
 import { RawPeer } from '../../support/raw-peer.ts';
 import { CLIENT, startAgent } from '../../support/tunnel.ts';
+
+/** Attackers of each kind, and what one may cost, in ms of CPU, on both sides. */
+const ATTEMPTS = 40;
+const ATTEMPT_CPU_MS = 40;
+/** A node gets its link within this time meanwhile, in ms: other suites use the processors, too. */
+const LINK_MS = 3000;
 
 const info = { name: 'somebody', version: '1', host: '127.0.0.1', port: 1, bridgePort: 1 };
 
 function dial({ bridge }: TestNode, key: string, name: string): Promise<NodeLink> {
   const peer = { name, host: '127.0.0.1', port: bridge.tls.port, bridgePort: bridge.port };
-  return NodeLink.open({ peer, sockets: netBackend, log: new LogRecorder().logger, key, info });
+  return NodeLink.open({ peer, sockets: netBackend, keys: new LinkKeys(key), info });
 }
 
 /** Lets a node connect that only speaks its role, over TLS or not. */
@@ -35,7 +43,10 @@ async function prove({ bridge }: TestNode, { key = NODE_KEY, tls = true, said = 
 test('nodes find each other by a list that one of them has, and again after a loss', async () => {
   const [one, two, three] = [await startNode('one'), await startNode('two'), await startNode('three')];
   // The others learn from it.
-  one.engine.nodes?.use([two, three].map(({ name, bridge }) => ({ name, host: '127.0.0.1', port: bridge.tls.port, bridgePort: bridge.port })));
+  one.engine.nodes?.use(
+    [two, three].map(({ name, bridge }) => ({ name, host: '127.0.0.1', port: bridge.tls.port, bridgePort: bridge.port })),
+    performance.now(),
+  );
   await eventually(() => reached(one), (names) => names.length === 2);
   await eventually(() => [reached(two), reached(three)], ([a, b]) => a?.[0] === 'one' && b?.[0] === 'one');
   meet([one, two, three]);
@@ -76,7 +87,7 @@ test('a server that only pretends to be a node is noticed before anything is sen
   const [node] = await startNodes(['node']);
   const other = await startNode('other', { key: 'the secret of another installation' });
   await expect(dial(other, NODE_KEY, 'other')).rejects.toMatchObject({ code: 'refused' });
-  node?.engine.nodes?.use([{ name: 'other', host: '127.0.0.1', port: other.bridge.tls.port, bridgePort: other.bridge.port }]);
+  node?.engine.nodes?.use([{ name: 'other', host: '127.0.0.1', port: other.bridge.tls.port, bridgePort: other.bridge.port }], performance.now());
   await node?.log.line(/another node cannot be reached/);
   expect(node && reached(node)).toEqual([]);
   pretender.close();
@@ -106,5 +117,99 @@ test('streams that a node opens for what there is not, or in another form, are r
   }
   link.send({ type: 'committed' });
   expect(link.open(encodeNodeRequest({ kind: 'traffic' }))?.over).toBe(false);
+  link.close();
+});
+
+test('nodes compare the settings that must be the same: of two that differ, the younger one knows it, until the other one leaves', async () => {
+  const settings = { p2p_port: 'a', allow_ports: 'a' };
+  const one = await startNode('one', { settings, startedAt: 1 });
+  const two = await startNode('two', { settings, startedAt: 2 });
+  const three = await startNode('three', { settings: { ...settings, p2p_port: 'b', of_the_next_version: 'c' }, startedAt: 3 });
+  meet([one, two, three]);
+  const different = ({ engine }: TestNode) => engine.nodes?.differentSettings;
+  const from = (node: string, isOlder: boolean) => ({ node, settings: ['p2p_port'], isOlder });
+  await eventually(() => different(three), (found) => found?.length === 2);
+  expect(different(three)).toEqual(expect.arrayContaining([from('one', true), from('two', true)]));
+  await eventually(() => [different(one), different(two)], ([ofOne, ofTwo]) => ofOne?.length === 1 && ofTwo?.length === 1);
+  expect([different(one), different(two)]).toEqual([[from('three', false)], [from('three', false)]]);
+  await three.log.line(/settings that must be the same on all servers differ from those of another one: this one, which was started later, is not ready/);
+  one.engine.nodes?.leave(true);
+  await eventually(() => different(three), (found) => found?.length === 1);
+  await two.engine.close();
+  await eventually(() => different(three), (found) => found?.length === 0);
+});
+
+test('the secret of the links is changed without ending a session between nodes that have the new one; others are ended', async () => {
+  const [one, two, other] = await startNodes(['one', 'two', 'other']);
+  if (!one || !two || !other) throw new Error('there are three nodes');
+  const links = [...one.engine.nodes?.links() ?? [], ...two.engine.nodes?.links() ?? []].filter(({ peer }) => peer.name !== 'other');
+  const attacker = await dial(one, NODE_KEY, 'one');
+  for (const { engine } of [one, two]) engine.nodes?.useKey(NODE_KEY, 'the next secret');
+  (await dial(one, 'the next secret', 'one')).close();
+  for (const { engine } of [one, two]) engine.nodes?.useKey('the next secret', undefined, 100);
+  // Each report says it again.
+  for (const { engine } of [one, two]) engine.nodes?.useKey('the next secret');
+  // The previous one is accepted until all have noticed.
+  (await dial(one, NODE_KEY, 'one')).close();
+  await attacker.ended;
+  await eventually(() => [reached(one), reached(two)], ([ofOne, ofTwo]) => ofOne?.join() === 'two' && ofTwo?.join() === 'one');
+  expect([...one.engine.nodes?.links() ?? [], ...two.engine.nodes?.links() ?? []]).toEqual(links);
+  await expect(dial(one, NODE_KEY, 'one')).rejects.toMatchObject({ code: 'refused' });
+  // Each of both has ended the sessions of the attacker and of the other node.
+  const ended = one.log.entries.filter((entry) => JSON.stringify(entry).includes('the key of the installation was changed without this server'));
+  expect(ended.length).toBeGreaterThanOrEqual(2);
+});
+
+test('a secret that is changed twice within the time for which the previous one is accepted stays the last one', async () => {
+  const { engine: { nodes } } = await startNode('one');
+  if (!nodes) throw new Error('there is a node');
+  nodes.useKey('the second secret', undefined, 20);
+  nodes.useKey('the third secret', undefined, 200);
+  const seen = new Set<string>();
+  await eventually(() => {
+    seen.add(nodes.keys.current);
+    return nodes.keys.accepts('the second secret');
+  }, (accepted) => !accepted);
+  expect([...seen]).toEqual(['the third secret']);
+});
+
+test('wrong guesses count at all nodes, and the end of a lockout, too', async () => {
+  const [first, second] = [new Attempts(), new Attempts()];
+  const [one, two] = [await startNode('one', { attempts: first }), await startNode('two', { attempts: second })];
+  meet([one, two]);
+  await eventually(() => [reached(one), reached(two)], (all) => all.every((names) => names.length === 1));
+  const now = Date.now();
+  const guess = (attempts: Attempts) => attempts.guess('login', '192.0.2.1', 'somebody', now, () => false);
+  for (let guessed = 0; guessed < 5; guessed++) for (const attempts of [first, second]) expect(guess(attempts)).toBe('wrong');
+  await eventually(() => [first, second].map((attempts) => attempts.lockouts(now).length), (counts) => counts.join() === '1,1');
+  expect([guess(first), guess(second)]).toEqual(['wait', 'wait']);
+  second.free({ kind: 'address', source: '192.0.2.1' }, now);
+  await eventually(() => first.lockouts(now).length, (count) => count === 0);
+  // Keys of agents, of which the same one counts once.
+  for (const key of ['a', 'b', 'c', 'c']) first.keyFailed('192.0.2.2', now, key);
+  await eventually(() => second.lockouts(Date.now()).map(({ source }) => source), (sources) => sources.join() === '192.0.2.2');
+});
+
+test('many who have another secret, a key of a client, or nothing are held up themselves, cost little each, and leave nothing; a node gets its link at once', async () => {
+  const [node] = await startNodes(['node']);
+  if (!node) throw new Error('there is a node');
+  const { cpuUsage } = process;
+  const before = cpuUsage();
+  const silent = Array.from({ length: ATTEMPTS }, () => net.connect(node.bridge.tls.port, '127.0.0.1').on('error', () => undefined));
+  const refused = Array.from(
+    { length: ATTEMPTS },
+    (_, index) => prove(node, { key: index % 2 === 0 ? CLIENT.vkey : `secret ${index}` }).catch((error: unknown) => error),
+  );
+  const began = performance.now();
+  await eventually(() => node.engine.counts.refused, (count) => count > 0);
+  const link = await dial(node, NODE_KEY, 'node');
+  expect(performance.now() - began).toBeLessThan(LINK_MS);
+  for (const error of await Promise.all(refused)) expect(error).toMatchObject({ code: 'refused' });
+  const { user, system } = cpuUsage(before);
+  // Both sides of a TLS handshake are here.
+  expect((user + system) / 1000 / (2 * ATTEMPTS)).toBeLessThan(ATTEMPT_CPU_MS);
+  for (const socket of silent) socket.destroy();
+  await eventually(() => node.engine.counts.handshakes, (count) => count === 0);
+  expect(reached(node)).toEqual([]);
   link.close();
 });

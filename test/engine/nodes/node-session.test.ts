@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { LinkKeys } from '../../../src/engine/bridge/link-keys.ts';
 import { NodeSession } from '../../../src/engine/bridge/node-session.ts';
 import { Batch } from '../../../src/wire/batch.ts';
 import { Frame } from '../../../src/wire/frames.ts';
@@ -17,7 +18,8 @@ test('a message of another node that this version does not know is logged and ot
     log: log.logger,
     mux: { heartbeatMs: 60_000 },
     info: { name: 'other', version: '2', host: '127.0.0.1', port: 1, bridgePort: 1 },
-    handlers: { onNode: () => undefined, onStream: () => undefined, onMessage: (node, message) => received.push([node, message]) },
+    secret: '',
+    handlers: { keys: new LinkKeys(''), onNode: () => undefined, onStream: () => undefined, onMessage: (node, message) => received.push([node, message]) },
     onGone: () => undefined,
   });
   const known = { type: 'allowed', clientId: 1, address: '192.0.2.1' };

@@ -25,7 +25,13 @@ test('the state of a client is that of its home, at every node', async () => {
   const visitor = await visit(tunnel.port);
   await roundTrip(visitor, 'hello');
   const [client] = await eventuallyAsync(() => face.clientStates([CLIENT.id, 99]), ([state]) => state?.exportBytes === 5);
-  expect(client).toEqual({ ...home.engine.clientState(CLIENT.id), lastOnlineAt: expect.any(Number), rate: expect.any(Number) });
+  expect(client).toEqual({
+    ...home.engine.clientState(CLIENT.id),
+    home: 'home',
+    lastHeardAt: expect.any(Number),
+    lastOnlineAt: expect.any(Number),
+    rate: expect.any(Number),
+  });
   expect(client).toMatchObject({ connected: true, version: '0.0.1', connections: 1, inletBytes: 5 });
   expect(entry.engine.clientState(CLIENT.id)).toMatchObject({ connected: false, connections: 0, inletBytes: 0 });
   expect(await face.clientStates([99])).toEqual([undefined]);

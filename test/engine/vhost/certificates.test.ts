@@ -65,13 +65,14 @@ test('an unusable pair never replaces the good one, and log and state report the
   const { load, log, until } = await start(covering);
   await load.next(20);
   const broken = covering.certificate + covering.certificate.slice(0, 300);
+  // In an order in which no two with the same fault follow each other, also while only the first of the two files is replaced.
   const bad: ReadonlyArray<readonly [fault: string, pair: TestCertificate]> = [
     ['unusable pair', { certificate: covering.certificate, key: other.key }],
     ['cannot parse', { certificate: other.certificate.slice(0, 300), key: other.key }],
-    ['unusable pair', { certificate: covering.certificate, key: covering.key.slice(0, 100) }],
-    ['unusable: ', { certificate: broken, key: covering.key }],
     ['not yet valid or expired', expired],
     ['empty', { certificate: '', key: covering.key }],
+    ['unusable pair', { certificate: covering.certificate, key: covering.key.slice(0, 100) }],
+    ['unusable: ', { certificate: broken, key: covering.key }],
   ];
   for (const [fault, pair] of bad) {
     const from = log.entries.length;
@@ -84,13 +85,13 @@ test('an unusable pair never replaces the good one, and log and state report the
     });
     expect(await log.line(new RegExp(`cannot be used \\(${fault}`), from)).toMatchObject({ certificate, level: 50 });
     await load.next(20);
-    await putPair(covering);
-    await until(({ problem }) => problem === '');
   }
+  await putPair(covering);
+  await until(({ problem }) => problem === '');
   expect(new Set(load.seen)).toEqual(new Set(['DNS:*.p.example.com']));
   expect(load.failures).toEqual([]);
   expect(JSON.stringify(log.entries)).not.toMatch(/PRIVATE KEY|BEGIN/);
-}, 30_000);
+});
 
 test('while only one of the two files is replaced the old pair serves; then the new one does', async () => {
   const fresh = await makeCertificate(['*.p.example.com', 'fresh.example.com']);

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import pino from 'pino';
+import { Clients } from '../../../src/engine/client-index.ts';
 import { ClientUsage } from '../../../src/engine/limits/client-usage.ts';
 import { NO_BYTES, Ticker } from '../../../src/engine/limits/meter.ts';
 import { Visitors } from '../../../src/engine/limits/visitors.ts';
@@ -15,7 +16,7 @@ test.each([
   ['belongs to another client', { clientId: 2 }, true],
 ])('a host that %s: its open connections are cut or not', (_, change, cut) => {
   const ticker = new Ticker();
-  const hosts = new Hosts(ticker, new Visitors(), new Certificates(pino({ level: 'silent' })), 5000);
+  const hosts = new Hosts(new Clients(), ticker, new Visitors(), new Certificates(pino({ level: 'silent' })), 5000);
   const host = hostOf({ clientId: CLIENT.id });
   hosts.set(host);
   let resets = 0;
@@ -27,6 +28,6 @@ test.each([
 });
 
 test('a report on the health of a host that is gone is ignored', () => {
-  const hosts = new Hosts(new Ticker(), new Visitors(), new Certificates(pino({ level: 'silent' })), 5000);
+  const hosts = new Hosts(new Clients(), new Ticker(), new Visitors(), new Certificates(pino({ level: 'silent' })), 5000);
   expect(() => hosts.onHealth({ type: 'health', of: 'host', id: 1, targets: [] }, 0)).not.toThrow();
 });

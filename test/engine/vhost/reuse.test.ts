@@ -32,14 +32,13 @@ async function startOrigin(answer: (socket: net.Socket, heads: number) => void) 
 }
 
 async function serve(target: string, options: Parameters<typeof startVhost>[1] = {}) {
-  const { httpPort, httpsPort, hosts } = await startVhost([
-    hostOf({ id: 500, host: name, targets: [target], certificate: covering.certificate, privateKey: covering.key }),
-  ], options);
+  const host = hostOf({ id: 500, host: name, targets: [target], certificate: covering.certificate, privateKey: covering.key });
+  const { httpPort, httpsPort, hosts } = await startVhost([host], options);
   const connect = () =>
     http2.connect(`https://${name}:${httpsPort}`, {
       createConnection: () => tls.connect({ port: httpsPort, host: '127.0.0.1', servername: name, ALPNProtocols: ['h2'], rejectUnauthorized: false }),
     });
-  return { httpPort, hosts, connect };
+  return { httpPort, host, hosts, connect };
 }
 
 async function ask(session: http2.ClientHttp2Session, headers: http2.OutgoingHttpHeaders = {}) {
@@ -143,12 +142,10 @@ test('nothing is repeated of which a part was answered', async () => {
 
 test('a change of the host holds from the next request on: it gets another connection', async () => {
   const [before, after] = [await startOrigin((socket) => socket.write(hello)), await startOrigin((socket) => socket.write(hello.replace('hello', 'other')))];
-  const { connect, hosts } = await serve(before.target);
+  const { connect, host, hosts } = await serve(before.target);
   const session = connect();
   expect(await ask(session)).toMatchObject({ text: 'hello' });
-  const entry = hosts.get(500);
-  if (!entry) throw new Error('no host');
-  hosts.set({ ...entry.wanted, targets: [after.target] });
+  hosts.set({ ...host, targets: [after.target] });
   expect(await ask(session)).toMatchObject({ text: 'other' });
   session.close();
 });

@@ -1,20 +1,28 @@
 import { expect, jest, test } from '@jest/globals';
 import pino from 'pino';
+import { Clients } from '../../../src/engine/client-index.ts';
 import { Ticker } from '../../../src/engine/limits/meter.ts';
 import { Visitors } from '../../../src/engine/limits/visitors.ts';
+import type { HostEntry } from '../../../src/engine/vhost/host-entry.ts';
 import { Hosts } from '../../../src/engine/vhost/hosts.ts';
 import { TargetConnection } from '../../../src/engine/vhost/target/target-connection.ts';
 import { TargetPool } from '../../../src/engine/vhost/target/target-pool.ts';
 import { Certificates } from '../../../src/engine/vhost/tls/certificates.ts';
+import { encodeDialResult } from '../../../src/wire/dial-result.ts';
 import { EmptySocket } from '../../support/empty-socket.ts';
 import { hostOf } from '../../support/vhost.ts';
 
-test('each kept connection is closed when it has been idle for long enough, not earlier', () => {
-  const hosts = new Hosts(new Ticker(), new Visitors(), new Certificates(pino({ level: 'silent' })), 5000);
+function hostEntry(): HostEntry {
+  const hosts = new Hosts(new Clients(), new Ticker(), new Visitors(), new Certificates(pino({ level: 'silent' })), 5000);
   const host = hostOf({});
   hosts.set(host);
   const entry = hosts.get(host.id);
   if (!entry) throw new Error('there is a host');
+  return entry;
+}
+
+test('each kept connection is closed when it has been idle for long enough, not earlier', () => {
+  const entry = hostEntry();
   jest.useFakeTimers();
   try {
     const pool = new TargetPool(10, 10_000);
@@ -39,4 +47,20 @@ test('each kept connection is closed when it has been idle for long enough, not 
   } finally {
     jest.useRealTimers();
   }
+});
+
+test('what arrives in one piece with the result of the dial belongs to the response', () => {
+  const socket = new EmptySocket();
+  const entry = hostEntry();
+  const target = new TargetConnection(socket, entry, '192.0.2.1');
+  const received: string[] = [];
+  target.use({
+    onData: (chunk) => received.push(chunk.toString()),
+    onEnd: () => undefined,
+    onDrain: () => undefined,
+    onLost: (refusal) => received.push(refusal),
+  });
+  target.onData(Buffer.concat([encodeDialResult('connected'), Buffer.from('HTTP/1.1 200 OK')]));
+  target.onData(Buffer.from('\r\n'));
+  expect(received).toEqual(['HTTP/1.1 200 OK', '\r\n']);
 });

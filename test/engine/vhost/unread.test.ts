@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import net from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import tls from 'node:tls';
 import { afterEach, expect, test } from '@jest/globals';
 import { covering } from '../../support/certificates.ts';
@@ -10,6 +10,7 @@ import { flood, frames, silentHttp2 } from '../../support/http2-frames.ts';
 import { closed, visit } from '../../support/target.ts';
 import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
 import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
+import { Http2Outbound } from '../../../src/engine/vhost/response/http2-outbound.ts';
 import { UnreadAccounts } from '../../../src/engine/vhost/unread-account.ts';
 
 const host = 'x.p.example.com';
@@ -38,7 +39,7 @@ async function answering(bytes: number, stallMs = 1000) {
 }
 
 /** An HTTP/2 session by way of a relay, which can stop reading: an HTTP/2 client of Node's can't. */
-async function session(port: number) {
+async function session(port: number, window = 8 * 1024 * 1024) {
   const raw = net.connect(port, '127.0.0.1').on('error', () => undefined);
   let last: net.Socket | undefined;
   const relay = net.createServer((client) => {
@@ -55,7 +56,7 @@ async function session(port: number) {
     () => undefined,
   );
   await once(secure, 'secureConnect');
-  const client = http2.connect(`https://${host}`, { createConnection: () => secure, settings: { initialWindowSize: 8 * 1024 * 1024 } }).on(
+  const client = http2.connect(`https://${host}`, { createConnection: () => secure, settings: { initialWindowSize: window } }).on(
     'error',
     () => undefined,
   );
@@ -122,6 +123,17 @@ test('an HTTP/2 session whose visitor reads nothing is cut off, with its streams
   expect(await eventually(() => server.connections, (count) => count === 0)).toBe(0);
   await closed(raw);
 });
+
+test('a response whose visitor reads only others is cut off alone, and the session goes on', async () => {
+  const { httpsPort } = await answering(300_000);
+  const { client, ask } = await session(httpsPort, 65_535);
+  const unread = ask();
+  const lengths = new Set<number>();
+  const read = async (): Promise<void> => void lengths.add((await ask().setEncoding('latin1').toArray()).join('').length);
+  while (!unread.closed) await read();
+  await read();
+  expect([[...lengths], client.destroyed]).toEqual([[300_000], false]);
+}, 20_000);
 
 test('the streams of sessions end with their sockets, those too whose answers wait, within seconds', async () => {
   const { httpsPort, server, origin } = await answering(4_000_000, 60_000);
@@ -250,3 +262,36 @@ test('a visitor that cancels requests as fast as it sends them gets an error and
   const goaway = text.indexOf(Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0]).toString('latin1'));
   expect([goaway >= 0, text.charCodeAt(goaway + 16)]).toEqual([true, 11]);
 }, 10_000);
+
+test('what waits in a session is counted until it is sent, and resumes what waited for room', async () => {
+  const counted: number[] = [];
+  const state = { outboundQueueSize: 0 };
+  const session = { socket: { remoteAddress: '192.0.2.1' }, state, destroyed: false };
+  const unread = { tight: false, open: () => undefined, add: (bytes: number) => counted.push(bytes), close: () => counted.push(NaN) };
+  const outbound = new Http2Outbound(session, unread, () => undefined);
+  outbound.add(300_000);
+  // The session has sent it already.
+  expect([outbound.full, counted]).toEqual([false, []]);
+  state.outboundQueueSize = 1;
+  outbound.add(10_000);
+  outbound.add(10_000);
+  outbound.add(260_000);
+  expect([outbound.full, counted]).toEqual([true, [20_000, 260_000]]);
+  const resumed: string[] = [];
+  outbound.wait(() => resumed.push('first'));
+  await Promise.all([
+    new Promise<void>((resolve) =>
+      outbound.wait(() => {
+        resumed.push('second');
+        resolve();
+      })
+    ),
+    turn().then(() => {
+      expect(resumed).toEqual([]);
+      state.outboundQueueSize = 0;
+    }),
+  ]);
+  expect([resumed, outbound.full, outbound.recount(), counted.at(-1)]).toEqual([['first', 'second'], false, 0, -280_000]);
+  outbound.close();
+  expect(counted.at(-1)).toBeNaN();
+});

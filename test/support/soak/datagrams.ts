@@ -14,22 +14,25 @@ const COUNT = 4;
 const LARGEST = 8000;
 
 /** Datagrams to a udp tunnel whose target sends each back. */
-export function datagrams(port: number): Traffic {
-  return { name: 'udp', run: (bytes, seed) => withSocket((socket) => askAll(socket, port, bytes, seed, (datagram) => datagram, (datagram) => datagram)) };
+export function datagrams(port: number, host?: string): Traffic {
+  return {
+    name: 'udp',
+    run: (bytes, seed) => withSocket((socket) => askAll(socket, { port, host }, bytes, seed, (datagram) => datagram, (datagram) => datagram)),
+  };
 }
 
 /** UDP ASSOCIATE of SOCKS5: the association lives as long as its connection. */
-export function socksDatagrams(port: number, target: string): Traffic {
+export function socksDatagrams(port: number, target: string, host = '127.0.0.1'): Traffic {
   const remoteHost = parseTarget(target) ?? { host: '', port: 0 };
   const wrap = (data: Buffer): Buffer => SocksClient.createUDPFrame({ remoteHost, data });
   const unwrap = (frame: Buffer): Buffer => SocksClient.parseUDPFrame(frame).data;
   return {
     name: 'socks5 UDP',
     run: async (bytes, seed) => {
-      const control = await connect(port);
+      const control = await connect(port, host);
       try {
         const client = new SocksClient({
-          proxy: { host: '127.0.0.1', port, type: 5 },
+          proxy: { host, port, type: 5 },
           command: 'associate',
           destination: { host: '0.0.0.0', port: 0 },
           timeout: TIMEOUT_MS,
@@ -39,7 +42,7 @@ export function socksDatagrams(port: number, target: string): Traffic {
         });
         client.connect(control);
         const relay = await established;
-        await withSocket((socket) => askAll(socket, relay, bytes, seed, wrap, unwrap));
+        await withSocket((socket) => askAll(socket, { port: relay, host }, bytes, seed, wrap, unwrap));
       } finally {
         control.destroy();
       }
@@ -60,7 +63,7 @@ async function withSocket(work: (socket: dgram.Socket) => Promise<void>): Promis
 
 async function askAll(
   socket: dgram.Socket,
-  port: number,
+  { port, host = '127.0.0.1' }: { readonly port: number; readonly host?: string | undefined },
   bytes: number,
   seed: number,
   wrap: (data: Buffer) => Buffer,
@@ -69,7 +72,7 @@ async function askAll(
   for (let i = 0; i < COUNT; i++) {
     const datagram = Buffer.concat([...payload(Math.min(bytes, LARGEST), seed + i)]);
     const earlier = i === 0 ? undefined : Buffer.concat([...payload(Math.min(bytes, LARGEST), seed + i - 1)]);
-    await answered(socket, () => socket.send(wrap(datagram), port, '127.0.0.1'), (answer) => {
+    await answered(socket, () => socket.send(wrap(datagram), port, host), (answer) => {
       if (unwrap(answer).equals(datagram)) return true;
       // The answer to one that was sent twice.
       if (earlier && unwrap(answer).equals(earlier)) return false;

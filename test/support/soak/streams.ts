@@ -8,16 +8,16 @@ import { echoThrough, type Traffic } from './transfer.ts';
 const TIMEOUT_MS = 15_000;
 
 /** Connections to a port at whose other end everything is sent back: a tcp tunnel's, or the local port of a visitor program. */
-export function streams(name: string, port: number): Traffic {
-  return { name, run: async (bytes, seed) => echoThrough(await connect(port), bytes, seed) };
+export function streams(name: string, port: number, host?: string): Traffic {
+  return { name, run: async (bytes, seed) => echoThrough(await connect(port, host), bytes, seed) };
 }
 
 /** CONNECT through a forward proxy. */
-export function connectStreams(port: number, target: string): Traffic {
+export function connectStreams(port: number, target: string, host?: string): Traffic {
   return {
     name: 'httpProxy CONNECT',
     run: async (bytes, seed) => {
-      const socket = await connect(port);
+      const socket = await connect(port, host);
       socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n\r\n`);
       const status = await answer(socket);
       if (status === 'HTTP/1.1 200') return echoThrough(socket, bytes, seed);
@@ -41,12 +41,12 @@ async function answer(socket: net.Socket): Promise<string> {
 }
 
 /** CONNECT of SOCKS5. */
-export function socksStreams(port: number, target: string): Traffic {
+export function socksStreams(port: number, target: string, host = '127.0.0.1'): Traffic {
   return {
     name: 'socks5 CONNECT',
     run: async (bytes, seed) => {
       const { socket } = await SocksClient.createConnection({
-        proxy: { host: '127.0.0.1', port, type: 5 },
+        proxy: { host, port, type: 5 },
         command: 'connect',
         destination: parseTarget(target) ?? { host: '', port: 0 },
         timeout: TIMEOUT_MS,
@@ -57,8 +57,8 @@ export function socksStreams(port: number, target: string): Traffic {
 }
 
 /** @throws the system's error */
-export async function connect(port: number): Promise<net.Socket> {
-  const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+export async function connect(port: number, host = '127.0.0.1'): Promise<net.Socket> {
+  const socket = net.connect({ port, host, allowHalfOpen: true });
   await once(socket, 'connect');
   socket.on('error', () => undefined); // readers get the error
   return socket;

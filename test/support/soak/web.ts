@@ -13,8 +13,8 @@ import { check, checkHash, type Traffic, WrongBytes } from './transfer.ts';
 const HOST = '127.0.0.1';
 
 /** Requests in absolute form to a forward proxy. */
-export function proxyRequests(port: number, target: string): Traffic {
-  return { name: 'httpProxy requests', run: (bytes, seed) => post({ port, path: `http://${target}/echo`, headers: { host: target } }, bytes, seed) };
+export function proxyRequests(port: number, target: string, host = HOST): Traffic {
+  return { name: 'httpProxy requests', run: (bytes, seed) => post({ host, port, path: `http://${target}/echo`, headers: { host: target } }, bytes, seed) };
 }
 
 /** HTTP/1.1 requests to a host. */
@@ -80,7 +80,7 @@ async function post2(session: http2.ClientHttp2Session, bytes: number, seed: num
 }
 
 /** Files of a file tunnel: the whole of one, or a range. */
-export function fileRequests(port: number, files: readonly ServedFile[]): Traffic {
+export function fileRequests(port: number, files: readonly ServedFile[], host = HOST): Traffic {
   return {
     name: 'file',
     run: async (bytes, seed) => {
@@ -88,7 +88,7 @@ export function fileRequests(port: number, files: readonly ServedFile[]): Traffi
       if (!file) throw new Error('no files');
       const from = seed % 2 === 0 ? 0 : seed % file.content.length;
       const wanted = file.content.subarray(from);
-      const response = await get({ port, path: `/${file.name}`, headers: from > 0 ? { range: `bytes=${from}-` } : {} });
+      const response = await get({ host, port, path: `/${file.name}`, headers: from > 0 ? { range: `bytes=${from}-` } : {} });
       if (response.statusCode !== (from > 0 ? 206 : 200)) throw new Error(`status ${response.statusCode}`);
       if (from === 0) return checkHash(response, file.content.length, file.hash);
       const chunks: Buffer[] = [];

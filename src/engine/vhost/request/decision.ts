@@ -1,7 +1,7 @@
 import { requestedHost } from '../../../rules/host-name.ts';
 import type { RequestHead } from '../../http/head.ts';
 import { challengeToken } from '../response/challenge.ts';
-import type { HostEntry } from '../hosts.ts';
+import type { HostEntry } from '../host-entry.ts';
 import { isPasswordRequest } from '../response/password-form.ts';
 import type { Refusal } from '../response/refusal.ts';
 import { type Origin, visitorOf } from '../target/request-fields.ts';

@@ -4,7 +4,7 @@ import type { RequestHead } from '../../http/head.ts';
 import type { Environment } from '../../environment.ts';
 import type { RefusalCause } from '../../face.ts';
 import type { ClientLogins } from '../../limits/client-logins.ts';
-import type { HostEntry } from '../hosts.ts';
+import type { HostEntry } from '../host-entry.ts';
 import type { Refusal } from '../response/refusal.ts';
 import type { GateRefusal, Visit } from '../vhost-context.ts';
 
@@ -31,14 +31,17 @@ const refusalByCause: Readonly<Record<RefusalCause, Refusal>> = {
  * and password (contract 4.6, 4.9).
  */
 export function gateOf(environment: Environment, entry: HostEntry, { address, kept, head }: Visit): GateRefusal | undefined {
-  const { clientId, targets } = entry.wanted;
+  const { clientId } = entry.wanted;
   const refuse = (cause: RefusalCause, refusal: Refusal, reason: string): GateRefusal => {
     entry.meter.countRefusal(cause);
     environment.refused(clientId, cause);
     return { refusal, reason };
   };
-  if (targets.length === 0) return refuse('noTarget', 'offline', 'the host has no target');
-  if (entry.targets.next === undefined) return refuse('noTarget', 'unhealthy', 'all targets fail their health checks');
+  if (entry.targets.next === undefined) {
+    return entry.wanted.targets.length === 0
+      ? refuse('noTarget', 'offline', 'the host has no target')
+      : refuse('noTarget', 'unhealthy', 'all targets fail their health checks');
+  }
   const admitted = environment.admit(entry.wanted, address);
   // A request on a connection that is already open needs no new connection.
   if (typeof admitted === 'string' && !(kept && (admitted === 'connections' || admitted === 'capacity'))) {

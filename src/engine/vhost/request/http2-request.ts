@@ -208,9 +208,9 @@ export class Http2Request implements VisitorSide, UnreadHolder {
     return this.#visitor.pool;
   }
 
-  /** Bytes of the response that wait for the visitor. The session supervises the rest of a complete response. */
+  /** Bytes of the response that wait for the visitor. */
   get pending(): number {
-    return this.#answered ? 0 : this.#response.pending;
+    return this.#response.pending;
   }
 
   pauseVisitor(): void {
@@ -283,7 +283,7 @@ export class Http2Request implements VisitorSide, UnreadHolder {
     this.#stream.destroy(new Error('the answer was cut off'));
   }
 
-  /** A timeout has expired. */
+  /** A timeout has expired. The session supervises the rest of a complete response. */
   expire(): void {
     if (this.#answered) return;
     if (!this.#stopWaiting) return this.#handler.expire();

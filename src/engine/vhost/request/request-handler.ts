@@ -3,7 +3,7 @@ import type { HttpSyntaxError } from '../../http/syntax-error.ts';
 import { challengeResponse } from '../response/challenge.ts';
 import { decide, type Decision } from './decision.ts';
 import { Exchange, type ExchangeOwner } from '../target/exchange.ts';
-import type { HostEntry } from '../hosts.ts';
+import type { HostEntry } from '../host-entry.ts';
 import { PasswordForm } from '../response/password-form.ts';
 import { formFor } from '../response/password-page.ts';
 import { httpsRedirect, type OwnResponse } from '../response/own-response.ts';

@@ -1,4 +1,3 @@
-import type http2 from 'node:http2';
 import type { UnreadHolder, UnreadLedger } from '../../../wire/unread-budget.ts';
 
 /** Maximum bytes of heads that may wait in a session until its visitor reads. */
@@ -8,6 +7,13 @@ const COUNT_EVERY = 16 * 1024;
 /** How often a session whose visitor has to read first is checked, in ms. Node has no event for it. */
 const LOOK_MS = 50;
 
+/** What is asked of an HTTP/2 session. */
+interface OutboundSession {
+  readonly socket: { readonly remoteAddress?: string | undefined };
+  readonly state: { readonly outboundQueueSize?: number };
+  readonly destroyed: boolean;
+}
+
 /**
  * What waits in an HTTP/2 session for a visitor that does not read. Bodies wait in their streams, which report when they are full. Heads (1xx and the
  * response's) go straight to the session, which takes any number of them: they are counted here.
@@ -15,7 +21,7 @@ const LOOK_MS = 50;
 export class Http2Outbound implements UnreadHolder {
   readonly peer: string;
   readonly reset: () => void;
-  readonly #session: http2.ServerHttp2Session;
+  readonly #session: OutboundSession;
   readonly #unread: UnreadLedger;
   /** Bytes handed over since the session last had nothing left to send. */
   #bytes = 0;
@@ -25,7 +31,7 @@ export class Http2Outbound implements UnreadHolder {
   #waiting: Array<() => void> = [];
 
   /** @param cutOff ends the session */
-  constructor(session: http2.ServerHttp2Session, unread: UnreadLedger, cutOff: () => void) {
+  constructor(session: OutboundSession, unread: UnreadLedger, cutOff: () => void) {
     this.#session = session;
     this.#unread = unread;
     this.reset = cutOff;

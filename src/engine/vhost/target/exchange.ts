@@ -4,7 +4,7 @@ import { InterimLimit } from '../../http/interim-limit.ts';
 import { ResponseReader, type ResponseSink } from '../../http/response-reader.ts';
 import { HttpSyntaxError } from '../../http/syntax-error.ts';
 import { staysOpen } from '../response/head-for-visitor.ts';
-import type { HostEntry } from '../hosts.ts';
+import type { HostEntry } from '../host-entry.ts';
 import type { Refusal } from '../response/refusal.ts';
 import type { Responder } from '../request/responder.ts';
 import { TargetConnection, type TargetUser } from './target-connection.ts';

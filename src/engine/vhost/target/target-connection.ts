@@ -2,7 +2,7 @@ import { decodeDialResult, type DialResult } from '../../../wire/dial-result.ts'
 import { closeSoon } from '../../../wire/delayed-close.ts';
 import type { ByteSocket, SocketSink } from '../../../wire/socket.ts';
 import type { VisitorTrace } from '../../limits/visitor-trace.ts';
-import type { HostEntry } from '../hosts.ts';
+import type { HostEntry } from '../host-entry.ts';
 import type { Refusal } from '../response/refusal.ts';
 
 /** The refusals for the results of a dial; `refused` for all others. */

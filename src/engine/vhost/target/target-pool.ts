@@ -1,4 +1,4 @@
-import type { HostEntry } from '../hosts.ts';
+import type { HostEntry } from '../host-entry.ts';
 import type { TargetConnection } from './target-connection.ts';
 
 /** The connections to targets that one visitor's answered requests left open, for its next ones. */

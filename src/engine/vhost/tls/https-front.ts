@@ -13,7 +13,7 @@ import { requestedHost } from '../../../rules/host-name.ts';
 import { logAcceptErrors } from '../../limits/accept-errors.ts';
 import { HandshakeQueue } from '../../limits/handshake-queue.ts';
 import { coveredHosts } from './covered-hosts.ts';
-import type { HostEntry } from '../hosts.ts';
+import type { HostEntry } from '../host-entry.ts';
 import { HeadsForTarget } from '../target/head-for-target.ts';
 import type { Http2Visitor } from '../request/http2-request.ts';
 import { Http2Session, type Http2Timing } from '../request/http2-session.ts';

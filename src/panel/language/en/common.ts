@@ -77,6 +77,7 @@ export const common = {
     connections: (count: number) => `${counted(count, 'open connection', 'open connections')} of visitors end`,
     ports: (ports: string, isAll: boolean) => `Ports that close: ${ports}${isAll ? '' : ' and more'}`,
     hostNames: (names: string, isAll: boolean) => `Names that are no longer served: ${names}${isAll ? '' : ' and more'}`,
+    holders: (names: string, isAll: boolean) => `They are: ${names}${isAll ? '' : ' and more'}`,
     sessions: (count: number) => `${counted(count, 'login', 'logins')} in browsers end`,
     tokens: (count: number) => `${counted(count, 'token', 'tokens')} of programs no longer work`,
     asOf: (clock: string) => `As of ${clock}`,

@@ -10,6 +10,8 @@ export const diagnosis = {
   urlHint: 'http://shop.example.com/cart',
   urlMissing: 'Enter a URL with http:// or https://.',
   tunnel: 'Tunnel',
+  orPort: 'or its port',
+  noTunnelAt: (port: string) => `You have no tunnel with port ${port}.`,
   chooseTunnel: 'Choose a tunnel',
   kinds: { host: 'A web address', tunnel: 'A tunnel' },
   kind: 'What to diagnose',

@@ -3,10 +3,12 @@ import type { ErrorCode } from '../../generated/error-codes.ts';
 /** What the server refuses, by the code of its error. `undefined`: the server's own message says more. */
 export const errors: {
   readonly unreachable: string;
+  readonly portFree: (port: string) => string;
   readonly logId: (id: string) => string;
   readonly codes: Record<ErrorCode, string | undefined>;
 } = {
   unreachable: 'The server does not respond. Nothing is known to be changed; try again.',
+  portFree: (port: string) => ` Free next to it: ${port}.`,
   logId: (id: string) => `The server’s log has the reason, with the id ${id}.`,
   codes: {
     UNAUTHENTICATED: 'You are not logged in.',
@@ -71,6 +73,9 @@ export const errors: {
     DATABASE_BUSY: 'The database is busy. Try again in a moment.',
     DATABASE_FULL: 'The disk of the server’s database is full. Nothing was changed.',
     DATABASE_UNAVAILABLE: 'The server cannot reach its database. It is unknown whether the change was stored.',
+    NODE_NOT_RUNNING: 'This server is not running.',
+    NODE_ALONE: 'No other server is running that could take over its agents.',
+    NODE_DRAINING: undefined,
     GRAPHQL_PARSE_FAILED: undefined,
     GRAPHQL_VALIDATION_FAILED: undefined,
     BAD_REQUEST: undefined,

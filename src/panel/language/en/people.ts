@@ -11,7 +11,7 @@ export const people = {
     states: { all: 'All', full: 'Over 80% of a quota', expiring: 'Expires within 30 days', disabled: 'Disabled' },
     noneTitle: 'No users yet',
     noneText: 'Users log in and manage the clients that you assign to them. Administrators need no user.',
-    columns: { name: 'User', clients: 'Clients', tunnels: 'Tunnels and hosts', expires: 'Expires', created: 'Created' },
+    columns: { name: 'User', clients: 'Clients', tunnels: 'Tunnels and hosts', expires: 'Expires', lastLogin: 'Last login', created: 'Created' },
     disableTitle: (name: string) => `Disable ${name}?`,
     disableText: 'Nothing is deleted, and enabling brings everything back. At once:',
     disableMilder: 'To lock the user out and keep everything, disable the user instead.',

@@ -29,9 +29,21 @@ export const server = {
     },
     hosts: (count: number) => counted(count, 'host', 'hosts'),
     removeTitle: (name: string) => `Remove ${name}?`,
-    removeText: 'Users can no longer choose names below it.',
+    removeText: 'Users can no longer choose names below it. Hosts below it:',
+    removeNote: 'A domain with hosts is not removed: delete them first, or give them other names.',
     remove: 'Remove',
     saved: 'Platform domains saved',
+  },
+  nodes: {
+    title: 'Servers',
+    about:
+      'A server that drains sends its agents to the others and fails its readiness check. Its ports stay open. It serves again when you say so, or when it is started again.',
+    columns: { name: 'Name', state: 'State', address: 'Address', version: 'Version', agents: 'Agents', connections: 'Connections', load: 'Load' },
+    serving: 'serves',
+    draining: 'drains',
+    away: 'not running',
+    drain: 'Drain',
+    undrain: 'Serve again',
   },
   settings: {
     title: 'Settings',

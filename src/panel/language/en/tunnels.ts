@@ -10,7 +10,7 @@ export const tunnels = {
   typeFilter: 'Type',
   allTypes: 'All types',
   stateFilter: 'State',
-  stateOptions: { all: 'All', running: 'Serves', broken: 'Does not serve', stopped: 'Stopped' },
+  stateOptions: { all: 'All', problems: 'Problems', running: 'Serves', broken: 'Does not serve', stopped: 'Stopped' },
   noneTitle: 'No tunnels yet',
   noneText: 'A tunnel opens a port of the server, or takes a password, and leads to something that an agent can reach.',
   fromAgent: 'from the agent’s file',

@@ -78,6 +78,7 @@ export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'impact' | '
     connections: (count) => `${numeral(count)} 个访客连接将断开`,
     ports: (ports, isAll) => `将关闭的端口：${ports}${isAll ? '' : ' 等'}`,
     hostNames: (names, isAll) => `不再提供服务的名称：${names}${isAll ? '' : ' 等'}`,
+    holders: (names, isAll) => `分别为：${names}${isAll ? '' : ' 等'}`,
     sessions: (count) => `${numeral(count)} 个浏览器登录将结束`,
     tokens: (count) => `${numeral(count)} 个程序令牌将失效`,
     asOf: (clock) => `截至 ${clock}`,

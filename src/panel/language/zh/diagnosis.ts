@@ -10,6 +10,8 @@ export const diagnosis: Messages['diagnosis'] = {
   urlHint: 'http://shop.example.com/cart',
   urlMissing: '请输入以 http:// 或 https:// 开头的网址。',
   tunnel: '隧道',
+  orPort: '或其端口',
+  noTunnelAt: (port) => `您没有使用端口 ${port} 的隧道。`,
   chooseTunnel: '选择隧道',
   kinds: { host: '网址', tunnel: '隧道' },
   kind: '诊断对象',

@@ -3,6 +3,7 @@ import type { Messages } from '../en/index.ts';
 /** What the server refuses, by the code of its error. `undefined`: the server's own message says more. */
 export const errors: Messages['errors'] = {
   unreachable: '服务器没有响应。无法确定是否已更改，请重试。',
+  portFree: (port) => `附近的空闲端口：${port}。`,
   logId: (id) => `原因见服务器日志，编号 ${id}。`,
   codes: {
     UNAUTHENTICATED: '您尚未登录。',
@@ -67,6 +68,9 @@ export const errors: Messages['errors'] = {
     DATABASE_BUSY: '数据库繁忙，请稍后重试。',
     DATABASE_FULL: '服务器数据库的磁盘已满。没有任何更改。',
     DATABASE_UNAVAILABLE: '服务器无法访问数据库。无法确定更改是否已保存。',
+    NODE_NOT_RUNNING: '此服务器未运行。',
+    NODE_ALONE: '没有其他运行中的服务器可以接管其 Agent。',
+    NODE_DRAINING: undefined,
     GRAPHQL_PARSE_FAILED: undefined,
     GRAPHQL_VALIDATION_FAILED: undefined,
     BAD_REQUEST: undefined,

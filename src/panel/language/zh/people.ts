@@ -12,7 +12,7 @@ export const people: Messages['people'] = {
     states: { all: '全部', full: '超过配额的 80%', expiring: '30 天内到期', disabled: '已停用' },
     noneTitle: '还没有用户',
     noneText: '用户登录后管理分配给他们的客户端。管理员不需要用户账户。',
-    columns: { name: '用户', clients: '客户端', tunnels: '隧道和域名', expires: '到期', created: '创建时间' },
+    columns: { name: '用户', clients: '客户端', tunnels: '隧道和域名', expires: '到期', lastLogin: '最后登录', created: '创建时间' },
     disableTitle: (name) => `停用 ${name}？`,
     disableText: '不会删除任何内容，启用即可恢复。立即影响：',
     disableMilder: '若要禁止该用户登录并保留全部内容，请改为停用。',

@@ -1,23 +1,23 @@
 import { useState } from 'react';
-import type { CombinedError, OperationResult } from 'urql';
+import { base } from '../../base.ts';
 import { useEvents } from '../../api/live.ts';
-import { useAsk, useData } from '../../api/use.ts';
-import { graphql, unmask } from '../../generated/index.ts';
-import type { AuditAction, AuditEntriesQuery, AuditEntryFieldsFragment, AuditEntryFilter, AuditResource, CallerKind } from '../../generated/graphql.ts';
+import { useData } from '../../api/use.ts';
+import { graphql } from '../../generated/index.ts';
+import type { AuditAction, AuditEntryFilter, AuditResource, CallerKind } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { Banner, Empty } from '../../parts/banner.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { pageRows, useListState } from '../../parts/list-state.ts';
-import { Pager } from '../../parts/list-tools.tsx';
+import { Pager, Search } from '../../parts/list-tools.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
-import { auditEntry, Entry } from './entry.tsx';
+import { Entry } from './entry.tsx';
 
 const entriesQuery = graphql(`
-  query AuditEntries($filter: AuditEntryFilter, $offset: Int!, $limit: Int!) {
-    auditEntries(filter: $filter, offset: $offset, limit: $limit) { total rows { id at ...AuditEntryFields } }
+  query AuditEntries($filter: AuditEntryFilter, $search: String, $offset: Int!, $limit: Int!) {
+    auditEntries(filter: $filter, search: $search, offset: $offset, limit: $limit) { total searchedBackTo rows { id at ...AuditEntryFields } }
   }
 `);
 const added = graphql(`
@@ -35,48 +35,25 @@ const resources: readonly AuditResource[] = [
   'SESSION',
   'FAILED_ATTEMPT',
   'LOCKOUT',
+  'NODE',
   'CONNECTION',
 ];
 const actions: readonly AuditAction[] = ['CREATE', 'UPDATE', 'DELETE'];
 const callers: readonly CallerKind[] = ['ADMINISTRATOR', 'USER', 'CLIENT', 'ANONYMOUS', 'SERVER'];
-/** The entries that one request of the download asks for. */
-const downloadRows = 200;
-
-type Answer = OperationResult<AuditEntriesQuery>;
 
 /** `/audit`: who changed what. */
 export default function AuditPage() {
   const { t, f } = useLanguage();
   const list = useListState('');
-  const ask = useAsk();
   const { server } = useViewer();
   const filter = filterOf(list.get);
-  const { data, error, refetch } = useData(entriesQuery, { filter, offset: list.offset, limit: pageRows });
+  const { data, error, refetch } = useData(entriesQuery, { filter, search: list.q || null, offset: list.offset, limit: pageRows });
   const [news, setNews] = useState(0);
-  const [loaded, setLoaded] = useState<number>();
-  const [downloadError, setDownloadError] = useState<CombinedError>();
   useEvents(added, {}, () => setNews((count) => count + 1));
   const rows = data?.auditEntries?.rows;
   const total = data?.auditEntries?.total ?? 0;
+  const searchedBackTo = data?.auditEntries?.searchedBackTo;
   const texts = t.audit;
-
-  async function download(): Promise<void> {
-    const lines: string[] = [];
-    let beforeId: string | null = null;
-    for (;;) {
-      const { data: page, error: failure }: Answer = await ask(entriesQuery, { filter: { ...filter, beforeId }, offset: 0, limit: downloadRows });
-      const entries: readonly AuditEntryFieldsFragment[] = page?.auditEntries?.rows.map((row) => unmask(auditEntry, row)) ?? [];
-      lines.push(...entries.map((entry) => JSON.stringify(entry)));
-      setLoaded(lines.length);
-      beforeId = entries.at(-1)?.id ?? null;
-      if (failure !== undefined || entries.length < downloadRows) {
-        setLoaded(undefined);
-        setDownloadError(failure);
-        if (failure === undefined) save(lines.map((line) => `${line}\n`).join(''));
-        return;
-      }
-    }
-  }
 
   const select = (name: string, label: string, all: string, options: ReadonlyArray<readonly [string, string]>) => (
     <div className='field'>
@@ -98,16 +75,19 @@ export default function AuditPage() {
       <PageHead
         title={texts.title}
         actions={
-          <button type='button' className='btn' onClick={() => void download()} aria-disabled={loaded !== undefined || undefined}>
-            <Icon name='download' />
-            {loaded === undefined ? texts.download : texts.downloading(f.number(loaded))}
-          </button>
+          <>
+            {(['ndjson', 'csv'] as const).map((format) => (
+              <a key={format} className='btn' href={`${base}/audit/download.${format}?${parametersOf(filter, list.q)}`} download>
+                <Icon name='download' />
+                {texts.downloads[format]}
+              </a>
+            ))}
+          </>
         }
       >
         {texts.subtitle(server.retention.auditDays)}
       </PageHead>
       <Failure error={error} onRetry={refetch} />
-      <Failure error={downloadError} onRetry={() => void download()} />
       {news > 0 && (
         <Banner
           tone='accent'
@@ -130,6 +110,7 @@ export default function AuditPage() {
       )}
       <section className='card clip' aria-label={texts.title}>
         <div className='toolbar' role='search' aria-label={t.list.filters}>
+          <Search list={list} label={t.list.search} placeholder={texts.searchHint} />
           {select('what', texts.what, texts.everything, resources.map((name) => [name, texts.resources[name]]))}
           {select('who', texts.who, texts.anyone, callers.map((name) => [name, texts.callers[name]]))}
           {select('did', texts.did, texts.anything, actions.map((name) => [name, texts.actions[name]]))}
@@ -152,6 +133,7 @@ export default function AuditPage() {
             </div>
           );
         })}
+        {searchedBackTo && <p className='card-foot small muted' role='status'>{texts.searchedBackTo(f.moment(searchedBackTo))}</p>}
         <Pager list={list} total={total} />
       </section>
     </>
@@ -173,17 +155,15 @@ function filterOf(get: (name: string) => string): AuditEntryFilter {
   };
 }
 
+/** The conditions as parameters of a download. */
+function parametersOf(filter: AuditEntryFilter, search: string): string {
+  const all = Object.entries({ ...filter, search }).flatMap(([name, value]) => typeof value === 'string' && value !== '' ? [[name, value]] : []);
+  return new URLSearchParams(all).toString();
+}
+
 /** The beginning of a day in the viewer's zone, or of a later day. */
 function midnight(text: string, days: number): string | undefined {
   const [year, month, day] = text.split('-').map(Number);
   if (year === undefined || month === undefined || day === undefined) return undefined;
   return new Date(year, month - 1, day + days).toISOString();
-}
-
-function save(text: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text], { type: 'application/x-ndjson' }));
-  link.download = `adit-audit-${new Date().toISOString().slice(0, 10)}.ndjson`;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

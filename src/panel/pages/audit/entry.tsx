@@ -4,7 +4,7 @@ import { Icon } from '../../parts/icon.tsx';
 
 /** An entry of the audit log. */
 export const auditEntry = graphql(`
-  fragment AuditEntryFields on AuditEntry { id at callerKind callerId callerName method address resource resourceId action before after }
+  fragment AuditEntryFields on AuditEntry { id at callerKind callerId callerName method tokenName address resource resourceId resourceName action before after }
 `);
 
 /** A field that differs. */
@@ -20,7 +20,8 @@ export function Entry({ of, onOnly }: { readonly of: FragmentType<typeof auditEn
   const entry = unmask(auditEntry, of);
   const differences = differencesOf(entry.before, entry.after);
   const who = [t.audit.callers[entry.callerKind], entry.callerName ?? entry.callerId].filter(Boolean).join(' ');
-  const how = [entry.method && t.audit.methods[entry.method], entry.address].filter(Boolean).map((part) => ` · ${part}`).join('');
+  const method = entry.tokenName ? t.audit.byToken(entry.tokenName) : entry.method && t.audit.methods[entry.method];
+  const how = [method, entry.address].filter(Boolean).map((part) => ` · ${part}`).join('');
   return (
     <details className='entry'>
       <summary>
@@ -29,7 +30,7 @@ export function Entry({ of, onOnly }: { readonly of: FragmentType<typeof auditEn
         <span className='said'>
           {t.audit.entry(
             t.audit.resources[entry.resource],
-            nameOf(entry.after) ?? nameOf(entry.before) ?? `#${entry.resourceId}`,
+            entry.resourceName ?? `#${entry.resourceId}`,
             t.audit.actions[entry.action],
           )}
         </span>
@@ -71,12 +72,6 @@ export function Entry({ of, onOnly }: { readonly of: FragmentType<typeof auditEn
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function nameOf(values: unknown): string | undefined {
-  if (!isRecord(values)) return undefined;
-  const name = values['remark'] ?? values['host'] ?? values['username'] ?? values['name'];
-  return typeof name === 'string' && name !== '' ? name : undefined;
 }
 
 /** The fields whose values differ; of a new or deleted record, those that are set. */

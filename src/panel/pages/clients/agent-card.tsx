@@ -6,7 +6,7 @@ const agentCard = graphql(`
   fragment AgentCard on Client {
     createdAt effectiveExpiresAt blocklist allowlistEnabled allowlist
     runtime {
-      connected connectedSince secure endReason address localAddress version connections rate inletRate exportRate lastOnlineAt refusals { cause count }
+      connected connectedSince lastHeardAt home secure endReason address localAddress version connections rate inletRate exportRate lastOnlineAt refusals { cause count }
     }
   }
 `);
@@ -52,7 +52,14 @@ export function AgentCard({ of, rates }: { readonly of: FragmentType<typeof agen
           <dd>
             <time dateTime={runtime.connectedSince}>{f.moment(runtime.connectedSince)}</time>{' '}
             <span className='muted'>({f.duration(Date.now() - Date.parse(runtime.connectedSince))}, {runtime.secure ? agent.tls : agent.plain})</span>
+            {runtime.lastHeardAt && <span className='sub'>{agent.heard(f.duration(Date.now() - Date.parse(runtime.lastHeardAt)))}</span>}
           </dd>
+        </>
+      )}
+      {runtime.home && (
+        <>
+          <dt>{agent.home}</dt>
+          <dd>{runtime.home}</dd>
         </>
       )}
       {!runtime.connected && (

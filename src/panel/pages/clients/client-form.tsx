@@ -1,14 +1,14 @@
-import { Link, useLocation } from 'wouter';
+import { Link } from 'wouter';
 import { useAsk, useData, useRun } from '../../api/use.ts';
 import { graphql, unmask } from '../../generated/index.ts';
 import type { ClientFieldsFragment, CreateClientInput, UpdateClientInput } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { CheckField, LinesField, SelectField, TextField } from '../../parts/field.tsx';
 import { checked, isChecked, isCount, linesOf, localTime, numberOrNull, textOrNull, timeOrNull } from '../../parts/form-values.ts';
-import { FormFrame, useForm } from '../../parts/form.tsx';
+import { FormFrame } from '../../parts/form.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { useToast } from '../../parts/toast.tsx';
+import { useRecordForm } from '../../parts/record-form.ts';
 import { useViewer } from '../../shell/viewer.tsx';
 import { useOwners } from './owner-filter.tsx';
 
@@ -47,36 +47,26 @@ export default function ClientForm({ id }: { readonly id?: string }) {
 function Loaded({ client }: { readonly client: Client | undefined }) {
   const { t, f } = useLanguage();
   const { isAdministrator, role } = useViewer();
-  const [, navigate] = useLocation();
   const run = useRun();
   const ask = useAsk();
-  const toast = useToast();
   const owners = useOwners(!isAdministrator);
   const { form: texts } = t.clients;
   const isLogin = role === 'CLIENT';
-  const form = useForm({
-    initial: valuesOf(client),
+  const form = useRecordForm({
+    record: client,
+    valuesOf,
     validate: (values) => Object.fromEntries(numbers.filter((name) => !isCount(values[name])).map((name) => [name, t.form.notANumber])),
-    save: async (values, version) => {
-      if (client === undefined) {
-        const { data, error } = await run(create, { input: inputOf(values, undefined, isAdministrator) });
-        return { data: data?.createClient.id, error };
-      }
-      const { data, error } = await run(update, { id: client.id, version: version ?? null, input: inputOf(values, client, isAdministrator) });
-      return { data: data?.updateClient.id, version: data?.updateClient.version, error };
+    create: async (values) => {
+      const { data, error } = await run(create, { input: inputOf(values, undefined, isAdministrator) });
+      return { data: data?.createClient, error };
     },
-    onSaved: (id) => {
-      toast(client === undefined ? texts.created : t.form.saved);
-      navigate(`/clients/${id}`);
+    update: async (record, values, version) => {
+      const { data, error } = await run(update, { id: record.id, version, input: inputOf(values, record, isAdministrator) });
+      return { data: data?.updateClient, error };
     },
-    ...(client && {
-      version: client.version,
-      reread: async () => {
-        const { data } = await ask(clientQuery, { id: client.id });
-        const now = unmask(clientFields, data?.client);
-        return now ? { version: now.version, values: valuesOf(now) } : undefined;
-      },
-    }),
+    read: async (id) => unmask(clientFields, (await ask(clientQuery, { id })).data?.client),
+    created: texts.created,
+    next: (id) => `/clients/${id}`,
   });
   const { labels, hints, sections } = texts;
   const name = client && (client.remark || t.clients.nameless(client.id));

@@ -11,9 +11,9 @@ import { ClientStateCell } from './client-state.tsx';
 /** A client in a list. */
 export const clientRow = graphql(`
   fragment ClientRow on Client {
-    id remark verifyKey enabled flowLimit expiresAt createdAt
+    id remark verifyKey enabled flowLimit effectiveExpiresAt createdAt
     owner { id username }
-    runtime { connected address version connections rate inletBytes exportBytes }
+    runtime { connected address version connections rate inletBytes exportBytes lastOnlineAt }
     tunnels(limit: 1) { total }
     hosts(limit: 1) { total }
     ...ClientState
@@ -43,12 +43,13 @@ export function useClients(): Records<Row> {
         </>
       ),
     },
-    { key: 'state', head: t.list.state, sort: 'CONNECTED', isState: true, cell: (row) => <ClientStateCell of={row} /> },
+    { key: 'state', head: t.list.state, sort: 'PROBLEMS', isState: true, cell: (row) => <ClientStateCell of={row} /> },
     ...(isAdministrator
       ? [
         {
           key: 'owner',
           head: heads.owner,
+          sort: 'OWNER',
           leaves: 3,
           cell: (row: Row) =>
             row.owner ? <Link className='name' href={`/users/${row.owner.id}`}>{row.owner.username}</Link> : <span className='muted'>{t.words.nobody}</span>,
@@ -58,10 +59,23 @@ export function useClients(): Records<Row> {
     { key: 'address', head: heads.address, sort: 'ADDRESS', leaves: 3, cell: ({ runtime }) => <span className='mono'>{runtime.address}</span> },
     { key: 'version', head: heads.version, sort: 'VERSION', leaves: 4, cell: ({ runtime }) => runtime.version },
     { key: 'parts', head: heads.parts, leaves: 4, isNumber: true, cell: ({ tunnels, hosts }) => `${f.number(tunnels.total)}, ${f.number(hosts.total)}` },
-    { key: 'connections', head: heads.connections, leaves: 2, isNumber: true, cell: ({ runtime }) => f.number(runtime.connections) },
+    { key: 'connections', head: heads.connections, sort: 'CONNECTIONS', leaves: 2, isNumber: true, cell: ({ runtime }) => f.number(runtime.connections) },
     { key: 'rate', head: heads.rate, sort: 'RATE', leaves: 1, isNumber: true, cell: ({ runtime }) => f.rate(runtime.rate) },
-    { key: 'used', head: heads.used, sort: 'EXPORT_BYTES', leaves: 2, cell: (row) => <Used row={row} /> },
-    { key: 'expires', head: heads.expires, leaves: 4, cell: ({ expiresAt }) => expiresAt ? f.day(expiresAt) : <span className='muted'>{t.words.never}</span> },
+    { key: 'used', head: heads.used, sort: 'FLOW_USED', leaves: 2, cell: (row) => <Used row={row} /> },
+    {
+      key: 'expires',
+      head: heads.expires,
+      sort: 'EXPIRES_AT',
+      leaves: 4,
+      cell: ({ effectiveExpiresAt: at }) => at ? f.day(at) : <span className='muted'>{t.words.never}</span>,
+    },
+    {
+      key: 'lastOnline',
+      head: heads.lastOnline,
+      sort: 'LAST_ONLINE_AT',
+      leaves: 4,
+      cell: ({ runtime: { connected, lastOnlineAt: at } }) => connected ? t.states.online : at ? f.short(at) : <span className='muted'>{t.words.never}</span>,
+    },
     ...(secrets
       ? [{ key: 'key', head: heads.key, sort: 'VERIFY_KEY', leaves: 4, cell: (row: Row) => <span className='mono'>{row.verifyKey}</span> } as const]
       : []),
@@ -72,7 +86,7 @@ export function useClients(): Records<Row> {
     icon: 'client',
     texts: t.clients,
     columns,
-    hidden: ['key', 'created'],
+    hidden: ['key', 'created', 'lastOnline'],
     nameOf,
     actions,
     mayChange: !readOnly && role !== 'CLIENT',

@@ -15,8 +15,9 @@ const tones: Record<ClientStateName, Tone> = { online: 'ok', away: 'away', never
 export function useClientState(of: FragmentType<typeof clientState>): { readonly name: ClientStateName; readonly lastOnlineAt: string | null } {
   const { enabled, effectiveExpiresAt, runtime } = unmask(clientState, of);
   const lastOnlineAt = runtime.lastOnlineAt ?? null;
-  if (!enabled) return { name: 'disabled', lastOnlineAt };
+  // An expired client is not enabled either.
   if (effectiveExpiresAt && Date.parse(effectiveExpiresAt) <= Date.now()) return { name: 'expired', lastOnlineAt };
+  if (!enabled) return { name: 'disabled', lastOnlineAt };
   if (runtime.connected) return { name: 'online', lastOnlineAt };
   return { name: lastOnlineAt === null ? 'neverSeen' : 'away', lastOnlineAt };
 }

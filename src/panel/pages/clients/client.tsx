@@ -27,7 +27,7 @@ import { RunAgent } from './run-agent.tsx';
 const clientQuery = graphql(`
   query ClientPage($id: ID!) {
     client(id: $id) {
-      id remark enabled
+      id remark enabled effectiveExpiresAt
       owner { id username }
       runtime { connected connections rate lastOnlineAt endReason }
       tunnels(limit: 1) { total }
@@ -53,7 +53,7 @@ type Tab = 'tunnels' | 'hosts' | 'connections' | 'traffic' | 'sessions' | 'limit
 const movingMs = 10_000;
 
 /** `/clients/3`: a client's agent, and its parts. @param tab the part that is shown */
-export default function ClientPage({ id, tab }: { readonly id: string; readonly tab: string | undefined }) {
+export default function ClientPage({ id = '', tab }: { readonly id?: string; readonly tab?: string }) {
   const { t } = useLanguage();
   const { data, error, refetch } = useData(clientQuery, { id }, { everyMs: movingMs });
   useEvents(changes, { id }, ({ clientChanged: { client } }) => {
@@ -136,7 +136,9 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
         )}
         {state.name === 'neverSeen' && <Banner tone='accent' title={t.clients.never}>{t.clients.neverText}</Banner>}
         {state.name === 'disabled' && <Banner tone='warn' title={t.clients.disabledBanner}>{t.clients.disabledText}</Banner>}
-        {state.name === 'expired' && <Banner tone='danger' title={t.states.expired}>{t.clients.disabledText}</Banner>}
+        {state.name === 'expired' && client.effectiveExpiresAt && (
+          <Banner tone='danger' title={t.clients.expiredBanner(f.moment(client.effectiveExpiresAt))}>{t.clients.disabledText}</Banner>
+        )}
       </div>
       <div className='cols even'>
         <section className='card lg-5' aria-labelledby='h-agent'>

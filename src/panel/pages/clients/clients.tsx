@@ -20,20 +20,33 @@ const changes = graphql(`
   subscription ClientsChanged { clientChanged { id client { id remark enabled ...ClientState } } }
 `);
 
-const sortFields = ['ID', 'REMARK', 'CONNECTED', 'ADDRESS', 'VERSION', 'RATE', 'EXPORT_BYTES', 'VERIFY_KEY'] as const;
+const sortFields = [
+  'ID',
+  'REMARK',
+  'PROBLEMS',
+  'OWNER',
+  'ADDRESS',
+  'VERSION',
+  'CONNECTIONS',
+  'RATE',
+  'FLOW_USED',
+  'EXPIRES_AT',
+  'LAST_ONLINE_AT',
+  'VERIFY_KEY',
+] as const;
 const monthMs = 30 * 86_400_000;
 
 /** `/clients`: the list of clients. */
 export default function ClientsPage() {
   const { t } = useLanguage();
   const { isAdministrator, server } = useViewer();
-  const list = useListState('-CONNECTED');
+  const list = useListState('-PROBLEMS');
   // Fixed while the page is open: otherwise each rendering would be a new query.
   const [soon] = useState(() => new Date(Date.now() + monthMs).toISOString());
   const page = useRecordPage({
     list,
     query: clientsQuery,
-    variables: (offset, limit) => ({ filter: filterOf(list, soon), search: list.q || null, sort: sortOf(list, sortFields, 'CONNECTED'), offset, limit }),
+    variables: (offset, limit) => ({ filter: filterOf(list, soon), search: list.q || null, sort: sortOf(list, sortFields, 'PROBLEMS'), offset, limit }),
     pageOf: ({ clients: { total, rows } }) => ({ total, rows: rows.map((row) => unmask(clientRow, row)) }),
   });
   useEvents(changes, {}, ({ clientChanged: { id, client } }) => page.report(id, Boolean(client)));
@@ -50,6 +63,7 @@ export default function ClientsPage() {
           label={t.clients.stateFilter}
           options={[
             ['', states.all, counts.total],
+            ['problems', states.problems],
             ['online', states.online, counts.connected],
             ['away', states.away],
             ['disabled', states.disabled, counts.disabled],
@@ -73,7 +87,12 @@ export default function ClientsPage() {
 
 function filterOf(list: ListState, soon: string): ClientFilter {
   return {
-    ...({ online: { connected: true }, away: { connected: false, enabled: true }, disabled: { enabled: false } }[list.get('state')]),
+    ...({
+      problems: { withProblems: true },
+      online: { connected: true },
+      away: { connected: false, enabled: true },
+      disabled: { enabled: false },
+    }[list.get('state')]),
     ...ownerOf(list),
     ...(list.get('expiring') !== '' && { expiresBefore: soon }),
     ...(list.get('full') !== '' && { usageAbovePercent: 80 }),

@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import { type FragmentType, graphql, unmask } from '../../generated/index.ts';
 import { useLanguage } from '../../language/language.tsx';
+import { Loading } from '../../parts/loading.tsx';
 import { State } from '../../parts/state.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 
@@ -18,7 +19,7 @@ export function Agents({ of }: { readonly of: FragmentType<typeof agents> | unde
   const { server } = useViewer();
   const { clients } = server.counts;
   const data = unmask(agents, of);
-  const lost = data?.lost.rows.filter(({ runtime }) => runtime.lastOnlineAt) ?? [];
+  const lost = data?.lost.rows.filter(({ runtime }) => runtime.lastOnlineAt);
   const texts = t.dashboard.agents;
   return (
     <section className='card' aria-labelledby='h-agents'>
@@ -28,19 +29,27 @@ export function Agents({ of }: { readonly of: FragmentType<typeof agents> | unde
           <State tone='ok'>{texts.online(f.number(clients.connected), f.number(clients.total))}</State>
         </span>
       </div>
-      {lost.length === 0 ? <p className='card-body muted'>{texts.noneLost}</p> : (
-        <>
-          <h3 className='card-body small muted'>{texts.lost}</h3>
-          <ul className='lines' data-moves>
-            {lost.map(({ id, remark, runtime }) => (
-              <li key={id}>
-                <Link href={`/clients/${id}`}>{remark || t.clients.nameless(id)}</Link>
-                <span className='small muted nowrap'>{runtime.lastOnlineAt && t.words.ago(f.duration(Date.now() - Date.parse(runtime.lastOnlineAt)))}</span>
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      {lost === undefined
+        ? (
+          <div className='card-body'>
+            <Loading />
+          </div>
+        )
+        : lost.length === 0
+        ? <p className='card-body muted'>{texts.noneLost}</p>
+        : (
+          <>
+            <h3 className='card-body small muted'>{texts.lost}</h3>
+            <ul className='lines' data-moves>
+              {lost.map(({ id, remark, runtime }) => (
+                <li key={id}>
+                  <Link href={`/clients/${id}`}>{remark || t.clients.nameless(id)}</Link>
+                  <span className='small muted nowrap'>{runtime.lastOnlineAt && t.words.ago(f.duration(Date.now() - Date.parse(runtime.lastOnlineAt)))}</span>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
       {clients.neverSeen > 0 && (
         <p className='card-foot'>
           <Link href='/clients?state=away'>{texts.never(clients.neverSeen)}</Link>

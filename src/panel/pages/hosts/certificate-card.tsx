@@ -21,7 +21,7 @@ const retry = graphql(`
 /** The certificate that visitors of a host get. */
 export function CertificateCard({ of }: { readonly of: FragmentType<typeof certificateCard> }) {
   const { t, f } = useLanguage();
-  const { readOnly } = useViewer();
+  const { readOnly, server } = useViewer();
   const run = useRun();
   const toast = useToast();
   const [failure, setFailure] = useState<string>();
@@ -79,6 +79,7 @@ export function CertificateCard({ of }: { readonly of: FragmentType<typeof certi
             <dt>{texts.acme}</dt>
             <dd>
               {texts.acmeStates[acme.status]}
+              {server.acmeDirectory && <span className='muted'>{' '}{texts.orderedFrom(new URL(server.acmeDirectory).host)}</span>}
               {acme.problem && <span className='danger-text'>: {acme.problem}</span>}
               {acme.lastAttemptAt && <span className='muted'>{' '}({texts.lastAttempt(f.short(acme.lastAttemptAt))})</span>}
               {acme.nextAttemptAt && <span className='muted'>{' '}({texts.nextAttempt(f.short(acme.nextAttemptAt))})</span>}

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { Link, useSearchParams } from 'wouter';
 import { useAsk, useData, useRun } from '../../api/use.ts';
 import { graphql, unmask } from '../../generated/index.ts';
 import type { HostFieldsFragment, HostMode, HostScheme } from '../../generated/graphql.ts';
@@ -8,12 +8,12 @@ import { Banner } from '../../parts/banner.tsx';
 import { ClientField } from '../../parts/client-field.tsx';
 import { CardsField, CheckField, LinesField, SelectField, TextField } from '../../parts/field.tsx';
 import { linesOf } from '../../parts/form-values.ts';
-import { FormFrame, useForm } from '../../parts/form.tsx';
+import { FormFrame } from '../../parts/form.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { useRecordForm } from '../../parts/record-form.ts';
 import { TargetCheck } from '../../parts/target-check.tsx';
-import { useToast } from '../../parts/toast.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 import { CertificateFields } from './certificate-fields.tsx';
 import { HostOverview } from './host-overview.tsx';
@@ -61,42 +61,31 @@ export default function HostForm({ id }: { readonly id?: string }) {
 function Loaded({ host, children }: { readonly host: HostFieldsFragment | undefined; readonly children?: ReactNode }) {
   const { t } = useLanguage();
   const { readOnly, role, client: ownClient, server } = useViewer();
-  const [, navigate] = useLocation();
   const [parameters] = useSearchParams();
   const run = useRun();
   const ask = useAsk();
-  const toast = useToast();
   const { form: texts } = t.hosts;
   const isLogin = role === 'CLIENT';
   const clientId = (isLogin ? ownClient?.id : undefined) ?? parameters.get('client') ?? '';
   const { data: known } = useData(domains, {});
-  const form = useForm({
-    initial: valuesOf(host, clientId),
+  const form = useRecordForm({
+    record: host,
+    valuesOf: (record) => valuesOf(record, clientId),
     validate: (values) => ({
       ...(values.clientId === '' && { clientId: t.form.required }),
       ...(values.mode === 'PLATFORM' && values.platformDomainId === '' && { platformDomainId: t.errors.codes.PLATFORM_DOMAIN_REQUIRED }),
     }),
-    save: async (values, version) => {
-      const input = { ...inputOf(values, host), clientId: values.clientId };
-      if (host === undefined) {
-        const { data, error } = await run(create, { input });
-        return { data: data?.createHost.id, error };
-      }
-      const { data, error } = await run(update, { id: host.id, version: version ?? null, input });
-      return { data: data?.updateHost.id, version: data?.updateHost.version, error };
+    create: async (values) => {
+      const { data, error } = await run(create, { input: { ...inputOf(values, undefined), clientId: values.clientId } });
+      return { data: data?.createHost, error };
     },
-    onSaved: (id) => {
-      toast(host === undefined ? texts.created : t.form.saved);
-      if (host === undefined) navigate(`/hosts/${id}`);
+    update: async (record, values, version) => {
+      const { data, error } = await run(update, { id: record.id, version, input: { ...inputOf(values, record), clientId: values.clientId } });
+      return { data: data?.updateHost, error };
     },
-    ...(host && {
-      version: host.version,
-      reread: async () => {
-        const { data } = await ask(hostQuery, { id: host.id });
-        const now = unmask(hostFields, data?.host);
-        return now ? { version: now.version, values: valuesOf(now, clientId) } : undefined;
-      },
-    }),
+    read: async (id) => unmask(hostFields, (await ask(hostQuery, { id })).data?.host),
+    created: texts.created,
+    next: (id) => host === undefined ? `/hosts/${id}` : undefined,
   });
   const { labels, hints } = texts;
   const { values } = form;
@@ -150,7 +139,12 @@ function Loaded({ host, children }: { readonly host: HostFieldsFragment | undefi
                         hint={hints.prefix}
                         unit={wildcard?.replace('*', '')}
                       />
-                      <PlatformNameCheck domain={values.platformDomainId} prefix={values.platformPrefix} hostId={host?.id} />
+                      <PlatformNameCheck
+                        domain={values.platformDomainId}
+                        prefix={values.platformPrefix}
+                        hostId={host?.id}
+                        onTake={(prefix) => form.set('platformPrefix', prefix)}
+                      />
                     </div>
                   </>
                 )

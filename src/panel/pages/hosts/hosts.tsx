@@ -16,7 +16,7 @@ const hostsQuery = graphql(`
   }
 `);
 
-const sortFields = ['ID', 'REMARK', 'CONNECTED', 'HOST', 'TARGET', 'CLIENT_ID'] as const;
+const sortFields = ['ID', 'REMARK', 'CONNECTED', 'HOST', 'TARGET', 'CLIENT_ID', 'RATE', 'CONNECTIONS'] as const;
 /** Certificates with fewer days left are listed as those that need attention. */
 const daysLeft = 15;
 
@@ -45,6 +45,7 @@ export default function HostsPage() {
           label={t.hosts.stateFilter}
           options={[
             ['', states.all, counts.total],
+            ['problems', states.problems],
             ['serves', states.serves, counts.serving],
             ['away', states.away],
             ['stopped', states.stopped, counts.disabled],
@@ -61,6 +62,7 @@ function filterOf(list: ListState): HostFilter {
   const [client, domain] = [list.get('client'), list.get('domain')];
   return {
     ...({
+      problems: { withProblems: true },
       serves: { enabled: true, connected: true },
       away: { enabled: true, connected: false },
       stopped: { enabled: false },

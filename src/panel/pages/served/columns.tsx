@@ -22,8 +22,8 @@ export function useServedColumns(
   };
   return [
     ...(isOfClient ? [] : [client]),
-    { key: 'connections', head: heads.connections, leaves: 3, isNumber: true, cell: ({ runtime }) => f.number(runtime.connections) },
-    { key: 'rate', head: heads.rate, leaves: 2, isNumber: true, cell: ({ runtime }) => f.rate(runtime.rate) },
+    { key: 'connections', head: heads.connections, sort: 'CONNECTIONS', leaves: 3, isNumber: true, cell: ({ runtime }) => f.number(runtime.connections) },
+    { key: 'rate', head: heads.rate, sort: 'RATE', leaves: 2, isNumber: true, cell: ({ runtime }) => f.rate(runtime.rate) },
     { key: 'moved', head: heads.moved, leaves: 4, isNumber: true, cell: ({ runtime }) => f.bytes(runtime.inletBytes + runtime.exportBytes) },
   ];
 }

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Link, useLocation, useSearchParams } from 'wouter';
+import { Link, useSearchParams } from 'wouter';
 import { useAsk, useData, useRun } from '../../api/use.ts';
 import { graphql, unmask } from '../../generated/index.ts';
 import type { CreateTunnelInput, ProxyProtocol, TunnelFieldsFragment, TunnelMode } from '../../generated/graphql.ts';
@@ -9,12 +9,12 @@ import { ClientField } from '../../parts/client-field.tsx';
 import { Command } from '../../parts/copy.tsx';
 import { CardsField, CheckField, LinesField, SelectField, TextField } from '../../parts/field.tsx';
 import { checked, isChecked, isCount, linesOf, numberOrNull, textOrNull } from '../../parts/form-values.ts';
-import { FormFrame, useForm } from '../../parts/form.tsx';
+import { FormFrame } from '../../parts/form.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
+import { useRecordForm } from '../../parts/record-form.ts';
 import { TargetCheck } from '../../parts/target-check.tsx';
-import { useToast } from '../../parts/toast.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 import { TunnelOverview } from './tunnel-overview.tsx';
 
@@ -66,44 +66,33 @@ export default function TunnelForm({ id }: { readonly id?: string }) {
 function Loaded({ tunnel, children }: { readonly tunnel: Tunnel | undefined; readonly children?: ReactNode }) {
   const { t } = useLanguage();
   const { readOnly, role, client: ownClient, server } = useViewer();
-  const [, navigate] = useLocation();
   const [parameters] = useSearchParams();
   const run = useRun();
   const ask = useAsk();
-  const toast = useToast();
   const { form: texts } = t.tunnels;
   const isLogin = role === 'CLIENT';
   const asked = {
     clientId: (isLogin ? ownClient?.id : undefined) ?? parameters.get('client') ?? '',
     mode: modes.find((mode) => mode === parameters.get('type')),
   };
-  const form = useForm({
-    initial: valuesOf(tunnel, asked),
+  const form = useRecordForm({
+    record: tunnel,
+    valuesOf: (record) => valuesOf(record, asked),
     validate: (values) => ({
       ...(values.clientId === '' && { clientId: t.form.required }),
       ...(!isCount(values.port) && { port: t.form.notANumber }),
     }),
-    save: async (values, version) => {
-      const input = inputOf(values);
-      if (tunnel === undefined) {
-        const { data, error } = await run(create, { input });
-        return { data: data?.createTunnel.id, error };
-      }
-      const { data, error } = await run(update, { id: tunnel.id, version: version ?? null, input });
-      return { data: data?.updateTunnel.id, version: data?.updateTunnel.version, error };
+    create: async (values) => {
+      const { data, error } = await run(create, { input: inputOf(values) });
+      return { data: data?.createTunnel, error };
     },
-    onSaved: (id) => {
-      toast(tunnel === undefined ? texts.created : t.form.saved);
-      if (tunnel === undefined) navigate(`/tunnels/${id}`);
+    update: async ({ id }, values, version) => {
+      const { data, error } = await run(update, { id, version, input: inputOf(values) });
+      return { data: data?.updateTunnel, error };
     },
-    ...(tunnel && {
-      version: tunnel.version,
-      reread: async () => {
-        const { data } = await ask(tunnelQuery, { id: tunnel.id });
-        const now = unmask(tunnelFields, data?.tunnel);
-        return now ? { version: now.version, values: valuesOf(now, asked) } : undefined;
-      },
-    }),
+    read: async (id) => unmask(tunnelFields, (await ask(tunnelQuery, { id })).data?.tunnel),
+    created: texts.created,
+    next: (id) => tunnel === undefined ? `/tunnels/${id}` : undefined,
   });
   const { labels, hints } = texts;
   const mode = modes.find((name) => name === form.values.mode) ?? 'TCP';

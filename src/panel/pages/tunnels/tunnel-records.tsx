@@ -47,7 +47,17 @@ export function useTunnels({ isOfClient = false } = {}): Records<TunnelRowFragme
     },
     { key: 'state', head: t.list.state, sort: 'RUNNING', isState: true, cell: (row) => <TunnelStateCell of={row} /> },
     { key: 'type', head: heads.type, sort: 'MODE', leaves: 2, cell: ({ mode }) => <span className='type'>{t.tunnels.short[mode]}</span> },
-    { key: 'entry', head: heads.entry, sort: 'PORT', leaves: 1, cell: (row) => <span className='mono'>{entryOf(row, t.tunnels.byPassword)}</span> },
+    {
+      key: 'entry',
+      head: heads.entry,
+      sort: 'PORT',
+      leaves: 1,
+      cell: (row) => (
+        <span className='mono'>
+          <Address text={entryOf(row, t.tunnels.byPassword)} />
+        </span>
+      ),
+    },
     {
       key: 'target',
       head: heads.target,
@@ -80,6 +90,18 @@ export function useTunnels({ isOfClient = false } = {}): Records<TunnelRowFragme
       ];
     },
   };
+}
+
+/** An address, which may break before its port. */
+function Address({ text }: { readonly text: string }) {
+  const port = Math.max(0, text.lastIndexOf(':'));
+  return (
+    <>
+      {text.slice(0, port)}
+      <wbr />
+      {text.slice(port)}
+    </>
+  );
 }
 
 /** Where visitors enter: the address, or the port if the server's public address is unknown. */

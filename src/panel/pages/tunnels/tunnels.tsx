@@ -16,7 +16,7 @@ const tunnelsQuery = graphql(`
   }
 `);
 
-const sortFields = ['ID', 'REMARK', 'RUNNING', 'MODE', 'PORT', 'TARGET', 'CLIENT_ID'] as const;
+const sortFields = ['ID', 'REMARK', 'RUNNING', 'MODE', 'PORT', 'TARGET', 'CLIENT_ID', 'RATE', 'CONNECTIONS'] as const;
 const modes: readonly TunnelMode[] = ['TCP', 'UDP', 'HTTP_PROXY', 'SOCKS5', 'SECRET', 'P2P', 'FILE'];
 
 /** `/tunnels`: the list of tunnels. */
@@ -43,7 +43,10 @@ export default function TunnelsPage() {
             list={list}
             name='state'
             label={t.tunnels.stateFilter}
-            options={[['', states.all, counts.total], ['running', states.running, counts.running], ['broken', states.broken], ['stopped', states.stopped]]}
+            options={[['', states.all, counts.total], ['problems', states.problems], ['running', states.running, counts.running], ['broken', states.broken], [
+              'stopped',
+              states.stopped,
+            ]]}
           />
           <select
             className='select input-s'
@@ -65,7 +68,12 @@ function filterOf(list: ListState): TunnelFilter {
   const client = list.get('client');
   const mode = modes.find((name) => name === list.get('type'));
   return {
-    ...({ running: { running: true }, broken: { running: false, enabled: true }, stopped: { enabled: false } }[list.get('state')]),
+    ...({
+      problems: { withProblems: true },
+      running: { running: true },
+      broken: { running: false, enabled: true },
+      stopped: { enabled: false },
+    }[list.get('state')]),
     ...ownerOf(list),
     ...(client !== '' && { clientId: client }),
     ...(mode && { mode }),

@@ -1,4 +1,4 @@
-import { Link, useLocation } from 'wouter';
+import { Link } from 'wouter';
 import { useAsk, useData, useRun } from '../../api/use.ts';
 import { graphql, unmask } from '../../generated/index.ts';
 import type { CreateUserInput, UserFieldsFragment } from '../../generated/graphql.ts';
@@ -6,10 +6,10 @@ import { useLanguage } from '../../language/language.tsx';
 import { TrafficChart } from '../../parts/chart/traffic-chart.tsx';
 import { TextField } from '../../parts/field.tsx';
 import { isCount, localTime, numberOrNull, textOrNull, timeOrNull } from '../../parts/form-values.ts';
-import { FormFrame, useForm } from '../../parts/form.tsx';
+import { FormFrame } from '../../parts/form.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
-import { useToast } from '../../parts/toast.tsx';
+import { useRecordForm } from '../../parts/record-form.ts';
 import { useViewer } from '../../shell/viewer.tsx';
 
 const userFields = graphql(`
@@ -42,35 +42,25 @@ export default function UserForm({ id }: { readonly id?: string }) {
 function Loaded({ user }: { readonly user: UserFieldsFragment | undefined }) {
   const { t, f } = useLanguage();
   const { readOnly } = useViewer();
-  const [, navigate] = useLocation();
   const run = useRun();
   const ask = useAsk();
-  const toast = useToast();
   const { form: texts, users } = t.people;
-  const form = useForm({
-    initial: valuesOf(user),
+  const form = useRecordForm({
+    record: user,
+    valuesOf,
     validate: (values) => Object.fromEntries(numbers.filter((name) => !isCount(values[name])).map((name) => [name, t.form.notANumber])),
-    save: async (values, version) => {
+    create: async (values) => {
+      const { data, error } = await run(create, { input: inputOf(values) });
+      return { data: data?.createUser, error };
+    },
+    update: async ({ id }, values, version) => {
       const { password, ...input } = inputOf(values);
-      if (user === undefined) {
-        const { data, error } = await run(create, { input: { ...input, password } });
-        return { data: data?.createUser.id, error };
-      }
-      const { data, error } = await run(update, { id: user.id, version: version ?? null, input: { ...input, ...(password !== '' && { password }) } });
-      return { data: data?.updateUser.id, version: data?.updateUser.version, error };
+      const { data, error } = await run(update, { id, version, input: { ...input, ...(password !== '' && { password }) } });
+      return { data: data?.updateUser, error };
     },
-    onSaved: () => {
-      toast(user === undefined ? texts.created : t.form.saved);
-      navigate('/users');
-    },
-    ...(user && {
-      version: user.version,
-      reread: async () => {
-        const { data } = await ask(userQuery, { id: user.id });
-        const now = unmask(userFields, data?.user);
-        return now ? { version: now.version, values: valuesOf(now) } : undefined;
-      },
-    }),
+    read: async (id) => unmask(userFields, (await ask(userQuery, { id })).data?.user),
+    created: texts.created,
+    next: () => '/users',
   });
   const { labels, hints } = texts;
   return (

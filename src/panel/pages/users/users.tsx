@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
+import { useEvents } from '../../api/live.ts';
 import { useRun } from '../../api/use.ts';
 import { graphql } from '../../generated/index.ts';
 import type { UserFilter, UsersQuery } from '../../generated/graphql.ts';
@@ -17,8 +18,13 @@ import { useViewer } from '../../shell/viewer.tsx';
 const usersQuery = graphql(`
   query Users($filter: UserFilter, $search: String, $sort: UserSort, $offset: Int!, $limit: Int!) {
     users(filter: $filter, search: $search, sort: $sort, offset: $offset, limit: $limit) {
-      total rows { id username remark enabled maxClients maxTunnels clientCount tunnelCount expiresAt createdAt }
+      total rows { id username remark enabled maxClients maxTunnels clientCount tunnelCount expiresAt lastLoginAt createdAt }
     }
+  }
+`);
+const changes = graphql(`
+  subscription UsersChanged {
+    userChanged { id user { id username remark enabled maxClients maxTunnels clientCount tunnelCount expiresAt } }
   }
 `);
 const setEnabled = graphql(`
@@ -30,7 +36,7 @@ const remove = graphql(`
 
 type Row = NonNullable<UsersQuery['users']>['rows'][number];
 
-const sortFields = ['ID', 'USERNAME', 'CLIENT_COUNT', 'TUNNEL_COUNT', 'EXPIRES_AT', 'CREATED_AT', 'ENABLED'] as const;
+const sortFields = ['ID', 'USERNAME', 'CLIENT_COUNT', 'TUNNEL_COUNT', 'EXPIRES_AT', 'CREATED_AT', 'ENABLED', 'LAST_LOGIN_AT'] as const;
 const monthMs = 30 * 86_400_000;
 
 /** `/users`: the list of users, for administrators. */
@@ -55,6 +61,7 @@ export default function UsersPage() {
     }),
     pageOf: ({ users }) => users ?? { rows: [], total: 0 },
   });
+  useEvents(changes, {}, ({ userChanged: { id, user } }) => page.report(id, Boolean(user)));
   const texts = t.people.users;
 
   async function enable(user: Row, enabled: boolean): Promise<void> {
@@ -102,6 +109,13 @@ export default function UsersPage() {
       sort: 'EXPIRES_AT',
       leaves: 2,
       cell: ({ expiresAt }) => expiresAt ? f.short(expiresAt) : <span className='muted'>{t.words.never}</span>,
+    },
+    {
+      key: 'lastLogin',
+      head: texts.columns.lastLogin,
+      sort: 'LAST_LOGIN_AT',
+      leaves: 2,
+      cell: ({ lastLoginAt }) => lastLoginAt ? f.short(lastLoginAt) : <span className='muted'>{t.words.never}</span>,
     },
     { key: 'created', head: texts.columns.created, sort: 'CREATED_AT', leaves: 3, cell: ({ createdAt }) => f.day(createdAt) },
   ];

@@ -21,7 +21,7 @@ export function ReadOnly({ children }: { readonly children: ReactNode }) {
     <main className='content'>
       <h1 className='visually-hidden'>{texts.title}</h1>
       {data !== undefined && <Banner tone='danger' role='alert' title={texts.mayWrite}>{texts.mayWriteText}</Banner>}
-      {data === undefined && (statusOf(error) === 401 ? <Banner tone='danger' role='alert' title={texts.ended} /> : <Failure error={error} />)}
+      {data === undefined && (statusOf(error) === 401 ? <Banner tone='danger' role='alert' title={texts.ended} /> : <Failure error={error} isAlone />)}
     </main>
   );
 }

@@ -53,7 +53,7 @@ export function Screen() {
     return (
       <main className='content'>
         <h1 className='visually-hidden'>{texts.title}</h1>
-        <Failure error={error} />
+        <Failure error={error} isAlone />
       </main>
     );
   }

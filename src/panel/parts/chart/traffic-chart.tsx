@@ -41,7 +41,13 @@ export function TrafficChart({ resource, id, now }: {
         </div>
       </div>
       {series === undefined && <Loading />}
-      <Suspense fallback={<div className='uplot-frame' />}>
+      <Suspense
+        fallback={
+          <div className='uplot-frame'>
+            <Loading />
+          </div>
+        }
+      >
         {series && (series.totalIn + series.totalOut === 0
           ? <p className='uplot-frame muted'>{t.traffic.none}</p>
           : <Plot series={series} label={t.traffic.chart(t.traffic.ranges[range], most(series.toVisitors), most(series.fromVisitors))} />)}

@@ -1,0 +1,155 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import process from 'node:process';
+import { parseArgs } from 'node:util';
+import { pino } from 'pino';
+import { Engine } from '../src/engine/engine.ts';
+import { wantedState } from '../src/schema/writes/engine-changes.ts';
+import { openStore, type Store } from '../src/store/store.ts';
+import { covering } from '../test/support/certificates.ts';
+import { Child } from '../test/support/child.ts';
+import { residentBytes } from '../test/support/observe.ts';
+import { startPostgresql } from '../test/support/postgresql.ts';
+import { programOf } from '../test/support/processes.ts';
+import { removeScratchDirectories, scratchDirectory } from '../test/support/scratch.ts';
+import { seedClients, seedHosts, seedTunnels } from '../test/support/seed.ts';
+
+/**
+ * Measures how much of the heap a client, a tunnel and a host take in a server without traffic and how much CPU time the engine takes to load them. Tunnels listen nowhere: secret ones, and tcp
+ * tunnels that are stopped. With `--listening N`, N tunnels more listen.
+ *
+ *     npm run bench:rows -- [--clients 100000] [--tunnels 150000] [--hosts 50000] [--used] [--listening 0] [--postgresql] [--starts 0] [--data DIR]
+ */
+const { values: options } = parseArgs({
+  options: {
+    clients: { type: 'string', default: '100000' },
+    tunnels: { type: 'string', default: '150000' },
+    hosts: { type: 'string', default: '50000' },
+    /** Every record has counted bytes, and every client was connected. */
+    used: { type: 'boolean', default: false },
+    listening: { type: 'string', default: '0' },
+    postgresql: { type: 'boolean', default: false },
+    /** Starts of a whole server on these rows. */
+    starts: { type: 'string', default: '0' },
+    /** Where the rows are kept for another run, which then adds none (SQLite). */
+    data: { type: 'string' },
+  },
+});
+const { gc } = globalThis;
+if (gc === undefined) throw new Error('start it with node --expose-gc');
+const log = pino({ level: 'silent' });
+/** Rows that one transaction adds: it has 15 s. */
+const TOGETHER = 1000;
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1)); // children end with the process
+
+const postgresql = options.postgresql ? await startPostgresql() : undefined;
+const url = await postgresql?.createDatabase() ?? '';
+const dataDir = options.data ?? scratchDirectory();
+if (options.data === undefined || !existsSync(options.data)) {
+  const seeding = await openStore({ url, dataDir, log });
+  await seed(seeding);
+  await seeding.close();
+}
+
+const store = await openStore({ url, dataDir, log });
+const engine = new Engine({ bridgeHost: '127.0.0.1', bridgePort: 0, bridgeTls: { port: 0, identity: covering }, p2pPort: 0, allowPorts: [], log });
+const state = wantedState(await store.loadEngineState());
+await engine.load({
+  ...state,
+  clients: measured('client', state.clients),
+  tunnels: measured('tunnel', state.tunnels),
+  hosts: measured('host', state.hosts),
+});
+await engine.close();
+await store.close();
+for (let round = 0; round < Number(options.starts); round++) await start();
+await postgresql?.stop();
+removeScratchDirectories();
+process.exit();
+
+/** Passes the records on, and reports what the heap has grown by for each of them. The engine has taken the last one when it asks for another. */
+async function* measured<Each>(what: string, records: AsyncIterable<Each>): AsyncGenerator<Each> {
+  const [before, start] = [heap(), process.cpuUsage()];
+  let count = 0;
+  for await (const record of records) {
+    count++;
+    yield record;
+  }
+  const { user, system } = process.cpuUsage(start);
+  const cpuMs = ((user + system) / 1000).toFixed(0);
+  process.stdout.write(`${count} ${what}s: ${cpuMs} ms of CPU; ${((heap() - before) / count).toFixed(0)} bytes of heap for each\n`);
+}
+
+/** Starts the compiled server, and reports how long it takes until it is ready. */
+async function start(): Promise<void> {
+  const began = performance.now();
+  const server = new Child(process.execPath, [programOf(), 'server'], {
+    ADIT_DATA_DIR: dataDir,
+    ADIT_DATABASE_URL: url,
+    ADIT_NODE_ADDRESS: url === '' ? '' : '127.0.0.1',
+    MALLOC_ARENA_MAX: '2',
+    ...Object.fromEntries(['HTTP', 'BRIDGE', 'BRIDGE_TLS', 'VHOST_HTTP', 'VHOST_HTTPS', 'P2P'].map((port) => [`ADIT_${port}_PORT`, '0'])),
+  });
+  await server.says(/API +http:/);
+  const ms = performance.now() - began;
+  process.stdout.write(
+    `server ready after ${ms.toFixed(0)} ms, of which ${cpuMs(server).toFixed(0)} ms of CPU; ${(residentBytes(server) / 1024 ** 2).toFixed(0)} MB; load ${
+      loadavg()[0]?.toFixed(0)
+    }\n`,
+  );
+  await server.end();
+}
+
+/** CPU time of a process until now, in steps of 10 ms. */
+function cpuMs({ pid }: Child): number {
+  const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  const fields = rest.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+function heap(): number {
+  gc?.();
+  return process.memoryUsage().heapUsed;
+}
+
+async function seed(target: Store): Promise<void> {
+  const used = options.used ? { inletBytes: 10n ** 10n, exportBytes: 10n ** 11n } : {};
+  const ids: number[] = [];
+  await inParts(Number(options.clients), async (before, count) => {
+    ids.push(
+      ...await seedClients(target, count, (n) => ({
+        vkey: `the-key-of-client-${before + n}`.padEnd(24, 'x'),
+        ...used,
+        ...options.used && { lastAddress: `203.0.113.${n % 256}` },
+      })),
+    );
+  });
+  const clientId = (n: number): number => ids[n % ids.length] ?? 0;
+  await inParts(Number(options.tunnels), (before, count) =>
+    seedTunnels(target, clientId(0), count, (n) => ({
+      clientId: clientId(before + n),
+      ...n % 2 === 0
+        ? { mode: 'secret', enabled: true, port: 0, password: `a password of tunnel ${before + n}` }
+        : { mode: 'tcp', enabled: false, port: 1024 + (before + n) % 60_000, password: '' },
+      target: `127.0.0.1:${1024 + n}`,
+      ...used,
+    })));
+  await inParts(Number(options.listening), (before, count) =>
+    seedTunnels(target, clientId(0), count, (n) => ({
+      clientId: clientId(before + n),
+      port: 20_000 + before + n,
+      ...used,
+    })));
+  await inParts(Number(options.hosts), (before, count) =>
+    seedHosts(target, clientId(0), count, (n) => ({
+      clientId: clientId(before + n),
+      host: `host-${before + n}.example.com`,
+      target: `127.0.0.1:${1024 + n}`,
+      ...used,
+    })));
+}
+
+async function inParts(total: number, add: (before: number, count: number) => Promise<unknown>): Promise<void> {
+  for (let before = 0; before < total; before += TOGETHER) await add(before, Math.min(TOGETHER, total - before));
+}

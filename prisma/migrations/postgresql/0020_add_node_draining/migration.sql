@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "Node" ADD COLUMN "draining" BOOLEAN NOT NULL DEFAULT false;

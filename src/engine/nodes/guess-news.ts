@@ -1,0 +1,50 @@
+import { type Attempts, credentials, type Failure, type FreedSource } from '../../rules/attempts.ts';
+import { NODE_LIST, type NodeMessage } from '../../wire/node-messages.ts';
+
+/** How long wrong guesses are gathered before they are sent, in ms. Of more than fit a message in this time, the others count here only. */
+const GUESSES_MS = 100;
+
+/** Shares wrong guesses with the other nodes, so that more nodes don't give an attacker more guesses. */
+export class GuessNews {
+  readonly #attempts: Attempts;
+  readonly #now: () => number;
+  readonly #send: (message: NodeMessage) => void;
+  readonly #stop: () => void;
+  #gathered: Failure[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(attempts: Attempts, now: () => number, send: (message: NodeMessage) => void) {
+    this.#attempts = attempts;
+    this.#now = now;
+    this.#send = send;
+    this.#stop = attempts.share({ failed: (failure) => this.#add(failure), freed: (source) => send({ type: 'freed', source }) });
+  }
+
+  /** Another node reports wrong guesses. */
+  hear(guesses: ReadonlyArray<{ readonly credential: string; readonly address: string; readonly name: string }>): void {
+    for (const guess of guesses) {
+      // One of the next version may have further kinds.
+      const credential = credentials.find((each) => each === guess.credential);
+      if (credential) this.#attempts.hear({ ...guess, credential }, this.#now());
+    }
+  }
+
+  /** At another node, an administrator has ended the lockouts of a source. */
+  hearFreed(source: FreedSource): void {
+    this.#attempts.hearFreed(source, this.#now());
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#stop();
+  }
+
+  #add(failure: Failure): void {
+    if (this.#gathered.length < NODE_LIST) this.#gathered.push(failure);
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#send({ type: 'guesses', guesses: this.#gathered });
+      this.#gathered = [];
+    }, GUESSES_MS).unref();
+  }
+}

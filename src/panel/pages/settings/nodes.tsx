@@ -1,0 +1,79 @@
+import { useData, useRun } from '../../api/use.ts';
+import type { NodesQuery } from '../../generated/graphql.ts';
+import { graphql } from '../../generated/index.ts';
+import { useLanguage } from '../../language/language.tsx';
+import { Failure } from '../../parts/failure.tsx';
+import { State } from '../../parts/state.tsx';
+import { type Column, Table } from '../../parts/table.tsx';
+import { useViewer } from '../../shell/viewer.tsx';
+
+const nodesQuery = graphql(`
+  query Nodes { nodes { name address version alive draining agents connections load } }
+`);
+const drain = graphql(`
+  mutation DrainNode($name: String!) { drainNode(name: $name) { name } }
+`);
+const undrain = graphql(`
+  mutation UndrainNode($name: String!) { undrainNode(name: $name) { name } }
+`);
+
+type Row = NonNullable<NodesQuery['nodes']>[number];
+const everyMs = 5000;
+
+/** The servers of the installation, if there are several. */
+export function Nodes() {
+  const { t, f } = useLanguage();
+  const { readOnly } = useViewer();
+  const { data, error, refetch } = useData(nodesQuery, {}, { everyMs });
+  const run = useRun();
+  const texts = t.server.nodes;
+  const rows = data?.nodes ?? [];
+  if (rows.length < 2) return <Failure error={error} onRetry={refetch} />;
+  async function change({ name, draining }: Row): Promise<void> {
+    await (draining ? run(undrain, { name }) : run(drain, { name }));
+    refetch();
+  }
+  const columns: ReadonlyArray<Column<Row>> = [
+    { key: 'name', head: texts.columns.name, cell: ({ name }) => name },
+    {
+      key: 'state',
+      head: texts.columns.state,
+      isState: true,
+      cell: ({ alive, draining }) =>
+        !alive
+          ? <State tone='off'>{texts.away}</State>
+          : draining
+          ? <State tone='warn'>{texts.draining}</State>
+          : <State tone='ok'>{texts.serving}</State>,
+    },
+    { key: 'address', head: texts.columns.address, leaves: 3, cell: ({ address }) => <span className='mono'>{address ?? t.words.none}</span> },
+    { key: 'version', head: texts.columns.version, leaves: 2, cell: ({ version }) => version },
+    { key: 'agents', head: texts.columns.agents, isNumber: true, leaves: 1, cell: ({ alive, agents }) => alive && f.number(agents) },
+    { key: 'connections', head: texts.columns.connections, isNumber: true, leaves: 2, cell: ({ alive, connections }) => alive && f.number(connections) },
+    { key: 'load', head: texts.columns.load, isNumber: true, leaves: 3, cell: ({ alive, load }) => alive && `${f.number(Math.round(load * 100))} %` },
+  ];
+  return (
+    <section className='card' aria-labelledby='h-nodes'>
+      <div className='card-head'>
+        <h2 id='h-nodes'>{texts.title}</h2>
+      </div>
+      <Failure error={error} onRetry={refetch} />
+      <Table
+        caption={texts.title}
+        rows={rows}
+        columns={columns}
+        idOf={({ name }) => name}
+        nameOf={({ name }) => name}
+        {...(!readOnly && {
+          menu: (row: Row) => {
+            const action = row.draining ? texts.undrain : texts.drain;
+            return row.alive && (
+              <button type='button' className='btn btn-s' aria-label={`${action}: ${row.name}`} onClick={() => void change(row)}>{action}</button>
+            );
+          },
+        })}
+      />
+      <p className='card-body muted'>{texts.about}</p>
+    </section>
+  );
+}

@@ -1,0 +1,35 @@
+import type { NodeState } from '../../store/nodes.ts';
+import { builder } from '../builder.ts';
+import { textOrNull } from '../values/empty.ts';
+
+/** A server of the installation. */
+export const Node = builder.objectRef<NodeState>('Node').implement({
+  description: 'A server process, as it last reported, at most a few seconds ago.',
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'Its name: the setting `ADIT_NODE`, or else the host name of its first start.' }),
+    address: t.string({
+      nullable: true,
+      description: 'The address of its bridge, `host:port`; null = the setting `ADIT_NODE_ADDRESS` is empty.',
+      resolve: ({ address }) => textOrNull(address),
+    }),
+    version: t.exposeString('version', { description: 'The version of its program.' }),
+    startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it was started.' }),
+    alive: t.exposeBoolean('alive', { description: 'It has reported within the last 10 seconds, and has not been stopped.' }),
+    draining: t.exposeBoolean('draining', {
+      description:
+        'It sends agents and visitors to other servers: `drainNode` has asked for it, or it is stopping. A server that is started again does not drain.',
+    }),
+    agents: t.exposeInt('agents', { description: 'The number of agents that are connected to it.' }),
+    connections: t.exposeInt('connections', { description: "The number of visitors' open connections." }),
+    load: t.exposeFloat('load', { description: 'The share of the time in which its event loop was busy, from 0 to 1.' }),
+    lagSeconds: t.float({
+      description: 'The time since it last read the log of changes to its end. Zero if that was within the last two seconds, or if it uses SQLite.',
+      resolve: ({ lagMs }) => lagMs / 1000,
+    }),
+    differentSettings: t.stringList({
+      description:
+        'The settings that must be the same on all servers, and are not the same there as on the server that answers, by their names in `adit.toml`. The one of both that was started later is not ready.',
+      resolve: async ({ name }, _args, { engine }) => [...(await engine.differentSettings()).find(({ node }) => node === name)?.settings ?? []],
+    }),
+  }),
+});
