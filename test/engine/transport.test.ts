@@ -182,7 +182,7 @@ describe('TLS', () => {
   });
 
   test('both sides notice that the other has fallen silent', async () => {
-    const pass = stopClock();
+    const passUntil = stopClock();
     const server = await startEngine({ bridgeTiming: { heartbeatMs: 40 } });
     const relay = await Relay.start(server.bridge.tls.port);
     const { log } = await startAgent({ bridge: relay.address }, { tls: { fingerprint }, random: () => 0.9 });
@@ -190,11 +190,10 @@ describe('TLS', () => {
     await roundTrip(visitor, 'x');
     const back = log.next(/^connected to/);
     relay.freeze();
-    pass(1000);
-    await closed(visitor);
-    expect((await server.log.line(/agent disconnected/))['reason']).toMatch(/no sign of life/);
-    expect((await log.line(/^connection to .* lost/)).msg).toMatch(/no sign of life/);
-    await back;
+    const [ended, lost] = await passUntil(Promise.all([server.log.line(/agent disconnected/), log.line(/^connection to .* lost/)]));
+    expect(ended['reason']).toMatch(/no sign of life/);
+    expect(lost.msg).toMatch(/no sign of life/);
+    await Promise.all([closed(visitor), back]);
   });
 
   test('bytes that somebody puts in between end the session at once', async () => {

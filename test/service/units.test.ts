@@ -90,7 +90,7 @@ describeWith(['dash', 'busybox', 'start-stop-daemon', 'setsid'], 'the init scrip
     const text = serviceText({ kind: 'agent', command: [at('program')], args: ['two words', "it's"], keyFile: at('key') }, 'sysv');
     writeFileSync(at('script'), text.replaceAll('/run/', `${directory}/`).replaceAll('/var/log/', `${directory}/`).replace('user=adit-agent', 'user=nobody'));
     const script = (verb: string) => outcome(programPath(shell), ...more, at('script'), verb);
-    const said = () => existsSync(at('said')) ? readFileSync(at('said'), 'utf8').trim().split('\n') : [];
+    const said = () => existsSync(at('said')) ? readFileSync(at('said'), 'utf8').split('\n').filter((line) => line !== '') : [];
 
     expect(await script('status')).toEqual({ code: 3, output: 'adit-agent is not running\n' });
     expect(await script('start')).toEqual({ code: 0, output: '' });
