@@ -7,7 +7,7 @@
 const typesOnly = ['@graphql-typed-document-node/core', '@prisma/driver-adapter-utils'];
 
 /** Packages among the dependencies that only src/prepare uses: a start builds the program, but the program does not need them. */
-const buildTools = ['esbuild', '@graphql-codegen/', '@prisma/internals', '@prisma/client-generator-ts'];
+const buildTools = ['esbuild', 'vite', '@graphql-codegen/', '@prisma/internals', '@prisma/client-generator-ts'];
 
 /** @param {string[]} targets paths below src */
 const room = (name, comment, targets) => ({

@@ -3,7 +3,6 @@ import path from 'node:path';
 import { bundlingAgent } from './agent-file.mjs';
 import { install, missingPackages } from './install.mjs';
 import { withLock } from './lock.mjs';
-import { buildPanel } from './panel.mjs';
 import { queryCompiler } from './query-compiler.mjs';
 import { root, run, say } from './run.mjs';
 import { runStep, staleReason } from './stamp.mjs';
@@ -49,7 +48,7 @@ const steps = [
   step(
     'panel',
     'building the panel',
-    buildPanel,
+    () => run('Building the panel', 'node src/prepare/panel.mjs', { env: { NODE_ENV: 'production' } }),
     () => [...files('src/panel', /\.(tsx?|css|html|json)$/), ...inRoot('src/prepare/panel.mjs')],
     'dist/panel/index.html',
   ),

@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 const root = path.resolve(import.meta.dirname, '../..');
 /** What a start may install, in MB on disk. The goal is 300 (docs/performance.md): before you raise this, look for what a start does not need. */
-const LIMIT_MB = 247;
+const LIMIT_MB = 275;
 
 const lockSchema = z.object({ packages: z.record(z.string(), z.object({ dev: z.boolean().optional() })) });
 
