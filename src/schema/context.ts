@@ -30,14 +30,16 @@ export class Context {
   /** Limits the lists of an operation by a caller. Absent for the program's own operations. */
   readonly results: ResultLimits | undefined;
   readonly #services: Services;
+  readonly #isDryRun: boolean;
   #loaders: Loaders | undefined;
   #walk: ListWalk | undefined;
   #log: Logger | undefined;
   #serverName: Promise<string> | undefined;
   #counts: Promise<Counts> | undefined;
 
-  constructor(services: Services, caller: Caller, requestId: string, results?: ResultLimits) {
+  constructor(services: Services, caller: Caller, requestId: string, results?: ResultLimits, isDryRun = false) {
     this.#services = services;
+    this.#isDryRun = isDryRun;
     this.results = results;
     this.caller = caller;
     this.requestId = requestId;
@@ -58,10 +60,15 @@ export class Context {
    */
   async write<T>(work: Work<T>, options?: Pick<WriteOptions<T>, 'alone' | 'long' | 'ended'>): Promise<T> {
     try {
-      return await this.#services.writes.run(this.caller, work, options);
+      return await this.#services.writes.run(this.caller, work, { ...options, dryRun: this.#isDryRun });
     } finally {
       this.#loaders = this.#serverName = this.#counts = undefined;
     }
+  }
+
+  /** The context of a mutation with `dryRun`: its writes run all checks, and are rolled back. */
+  get dryRun(): Context {
+    return new Context(this.#services, this.caller, this.requestId, this.results, true);
   }
 
   /** The configured name or address of the server for agents and visitors; '' = none. Cached. */

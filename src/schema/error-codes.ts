@@ -62,7 +62,7 @@ export const errorCodes = {
   },
   PORT_UNAVAILABLE: {
     description:
-      'The port is in use or not among the allowed ports, or the address does not belong to this machine. `free` is the next port that is free, if one is near.',
+      'The port is in use or not among the allowed ports, or the address does not belong to this machine. `free` is the next port that is free, if one is near. `tunnelId` and `tunnelRemark` are of the tunnel that uses the port, if the caller may see it.',
     message: 'The port cannot be opened because it may has been occupied or is no longer allowed.',
   },
   PORT_IN_USE: {
@@ -73,7 +73,10 @@ export const errorCodes = {
   USER_TUNNEL_QUOTA: { description: 'The owner already has the maximum number of tunnels and hosts.', message: 'The number of user tunnels exceeds the limit' },
   TUNNEL_KEY_DUPLICATE: { description: 'Another secret or p2p tunnel has this password.', message: 'secret mode keys {password} must be unique' },
   HOST_INVALID: { description: 'The host is not a domain name, an IP address, or a wildcard (`*.` and a name).', message: 'invalid host' },
-  HOST_EXISTS: { description: 'Another host rule has the same host and location, for the same scheme.', message: 'host has exist' },
+  HOST_EXISTS: {
+    description: 'Another host rule has the same host and location, for the same scheme: `hostId`, if the caller may see it.',
+    message: 'host has exist',
+  },
   HOST_OVERLAP: { description: 'The host would match requests to a host of another owner.', message: 'host route overlaps another tenant' },
   HOST_OWN_NAME: {
     description:

@@ -387,6 +387,16 @@ const mutations: Readonly<Record<string, ExpectedField>> = {
     value: (id) => ({ id: 4, client: { id } }),
     does: (id) => effects.tunnelMade(id),
   },
+  'createTunnel that is only checked': {
+    ...changed,
+    field: (id) => `createTunnel(dryRun: true, input: { clientId: ${id}, mode: TCP, targets: ["22"] }) { id client { id } }`,
+    value: (id) => ({ id: 0, client: { id } }),
+  },
+  'updateTunnel that is only checked': {
+    ...changed,
+    field: (id) => `updateTunnel(id: ${id}, dryRun: true, input: { remark: "changed" }) { id remark }`,
+    value: (id) => ({ id, remark: 'changed' }),
+  },
   copyTunnel: {
     ...changed,
     field: (id) => `copyTunnel(id: ${id}) { id client { id } }`,

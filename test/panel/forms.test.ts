@@ -95,6 +95,26 @@ describeWith('chromium', "the panel's forms", () => {
     await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'forms.example.com/');
   }, timeout);
 
+  test('while the user pauses, the server checks what they have typed, and nothing is saved', async () => {
+    const taken = 'taken.example.com';
+    await panel.write('/index/addhost/', { client_id: client, host: taken, target: '127.0.0.1:9', scheme: 'all', location: '/' });
+    const { page, complaints } = await panel.open(`/hosts/new?client=${client}`);
+    await page.waitForSelector('#field-host');
+    await enter(page, 'Domain', taken);
+    // The targets are missing, too, but the user has not come to them.
+    await enter(page, 'Targets', '127.0.0.1:9');
+    await enter(page, 'Targets', '');
+    await problemsAt(page, ['host']);
+    expect(await page.$('[role=alert]')).toBeNull();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await enter(page, 'Domain', `not-${taken}`);
+    await problemsAt(page, []);
+    await page.goto(`${panel.origin()}/hosts`);
+    await shows(page, taken);
+    expect(await page.$$eval('tbody tr[data-row] th .name', (links) => links.filter((link) => link.textContent.startsWith('not-')).length)).toBe(0);
+    expect(complaints).toEqual([]);
+  }, timeout);
+
   test('a refused user shows each problem at its field', async () => {
     const { page } = await panel.open('/users/new');
     await page.waitForSelector('#field-username');

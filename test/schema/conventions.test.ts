@@ -93,8 +93,8 @@ describe('the schema', () => {
     for (const field of named) {
       const type = inputOf(field)?.type;
       expect([field.name, String(type)]).toEqual([field.name, `${field.name.replace(/^./, (letter) => letter.toUpperCase())}Input!`]);
-      // An update can name the version that it is based on. The legacy API accepts half of a certificate's pair, and any server URL.
-      const control = ['id', 'input', 'unpaired', 'anyServerUrl', ...verb === 'update' ? ['expectedVersion'] : []];
+      // Checks can be run alone. An update can name the version that it is based on. The legacy API accepts half of a certificate's pair, and any server URL.
+      const control = ['id', 'input', 'dryRun', 'unpaired', 'anyServerUrl', ...verb === 'update' ? ['expectedVersion'] : []];
       expect(field.args.map(({ name }) => name).filter((name) => !control.includes(name))).toEqual([]);
     }
   });

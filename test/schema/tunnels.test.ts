@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import type { Caller } from '../../src/rules/caller.ts';
 import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
@@ -113,6 +114,15 @@ eitherDialect('tunnels', (databases) => {
         extensions: { free: 9003 },
       });
     }
+    const errorOf = async (port: number, caller: Caller) =>
+      (await api.run(create, { input: { clientId: 1, mode: 'TCP', port } }, caller)).errors[0]?.extensions;
+    expect(await errorOf(9001, { kind: 'admin' })).toMatchObject({ field: 'input.port', tunnelId: 1, tunnelRemark: '' });
+    expect(await errorOf(9002, { kind: 'admin' })).not.toHaveProperty('tunnelId');
+    // Whose tunnel it is remains a secret of its owner.
+    const stranger = await newClient(api);
+    const { errors } = await api.run(create, { input: { clientId: stranger, mode: 'TCP', port: 9001 } }, { kind: 'client', clientId: stranger });
+    expect(errors).toMatchObject([{ code: 'PORT_UNAVAILABLE' }]);
+    expect(errors[0]?.extensions).not.toHaveProperty('tunnelId');
     const agent = { kind: 'client', clientId: 1, by: 'vkey' } as const;
     expect((await api.run(create, { input: { clientId: 1, mode: 'TCP', port: 9001 } }, agent)).errors[0]?.extensions).not.toHaveProperty('free');
     for (let port = 9003; port <= 9012; port++) api.engine.taken.add(port);

@@ -81,7 +81,8 @@ const cache = cacheExchange({
     Mutation: Object.fromEntries(
       [...listChanges, 'copyTunnel', 'createApiToken', 'revokeApiToken', 'regenerateLegacyApiToken', 'revokeLegacyApiToken', 'freeLockout', 'endSession'].map((
         field,
-      ) => [field, (_result, _args, store) => {
+      ) => [field, (_result, args, store) => {
+        if (args['dryRun'] === true) return;
         for (const list of lists) store.invalidate('Query', list);
       }]),
     ),

@@ -9,6 +9,9 @@ const Problem = z.object({
   message: z.optional(z.string()),
   reason: z.optional(z.string()),
   free: z.optional(z.number()),
+  tunnelId: z.optional(z.number()),
+  tunnelRemark: z.optional(z.string()),
+  hostId: z.optional(z.number()),
 });
 const Extensions = z.object({ ...Problem.shape, id: z.optional(z.string()), problems: z.optional(z.array(Problem)) });
 
@@ -54,10 +57,18 @@ export function failureOf(error: CombinedError, t: Messages): FailureText {
 }
 
 /** The text of a problem. */
-export function textOf({ code, message = '', reason, free }: z.infer<typeof Problem>, t: Messages): string {
+export function textOf(problem: z.infer<typeof Problem>, t: Messages): string {
+  const { code, message = '', reason, free } = problem;
   const known = isCode(code, t) ? t.errors.codes[code] : undefined;
-  const text = known ?? (code === 'INVALID_INPUT' ? reason : undefined) ?? message.replace(beforeReason, '');
+  const text = inTheWay(problem, t) ?? known ?? (code === 'INVALID_INPUT' ? reason : undefined) ?? message.replace(beforeReason, '');
   return text.charAt(0).toUpperCase() + text.slice(1) + (free === undefined ? '' : t.errors.portFree(String(free)));
+}
+
+/** The text of a problem that another record causes; undefined = the server does not name it. */
+function inTheWay({ code, tunnelId, tunnelRemark, hostId }: z.infer<typeof Problem>, t: Messages): string | undefined {
+  if (code === 'PORT_UNAVAILABLE' && tunnelId !== undefined) return t.errors.portTaken(tunnelRemark || t.tunnels.nameless(String(tunnelId)));
+  if (code === 'HOST_EXISTS' && hostId !== undefined) return t.errors.hostTaken(String(hostId));
+  return undefined;
 }
 
 function isCode(code: string | undefined, t: Messages): code is ErrorCode {

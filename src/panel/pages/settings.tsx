@@ -15,6 +15,9 @@ import { Nodes } from './settings/nodes.tsx';
 const settingsQuery = graphql(`
   query Settings { globalSettings { version serverUrl blocklist } }
 `);
+const check = graphql(`
+  mutation CheckSettings($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(dryRun: true, input: $input) { version } }
+`);
 const update = graphql(`
   mutation UpdateSettings($version: String, $input: UpdateGlobalSettingsInput!) {
     updateGlobalSettings(expectedVersion: $version, input: $input) { version serverUrl blocklist }
@@ -73,8 +76,9 @@ function SettingsForm({ settings }: { readonly settings: Values }) {
   const form = useForm({
     initial: valuesOf(settings),
     version: settings.version,
-    save: async ({ serverUrl, blocklist }, version) => {
-      const { data, error } = await run(update, { version: version ?? null, input: { serverUrl: textOrNull(serverUrl), blocklist: linesOf(blocklist) } });
+    check: async (values) => (await run(check, { input: inputOf(values) })).error,
+    save: async (values, version) => {
+      const { data, error } = await run(update, { version: version ?? null, input: inputOf(values) });
       return { data: data?.updateGlobalSettings, version: data?.updateGlobalSettings.version, error };
     },
     onSaved: () => {
@@ -109,4 +113,8 @@ function SettingsForm({ settings }: { readonly settings: Values }) {
 
 function valuesOf({ serverUrl, blocklist }: Values) {
   return { serverUrl: serverUrl ?? '', blocklist: blocklist.join('\n') };
+}
+
+function inputOf({ serverUrl, blocklist }: ReturnType<typeof valuesOf>) {
+  return { serverUrl: textOrNull(serverUrl), blocklist: linesOf(blocklist) };
 }

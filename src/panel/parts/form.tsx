@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useEffect, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react';
 import type { CombinedError } from 'urql';
 import { failureOf, statusOf } from '../api/failure.ts';
 import { createStore } from '../api/store.ts';
@@ -13,6 +13,8 @@ export interface Form<Name extends string> {
   readonly values: Readonly<Record<Name, string>>;
   /** What is wrong, by field. */
   readonly problems: Readonly<Partial<Record<Name, string>>>;
+  /** The fields because of which the last save was refused. */
+  readonly refused: readonly Name[];
   /** What is wrong with the whole form. */
   readonly failure: string | undefined;
   /** The fields that somebody else changed meanwhile, empty if none of them is shown; undefined = nobody changed the record. */
@@ -43,6 +45,11 @@ interface FormOptions<Name extends string, Result> {
   readonly initial: Readonly<Record<Name, string>>;
   /** Checks values before they are sent. */
   readonly validate?: (values: Readonly<Record<Name, string>>) => Partial<Record<Name, string>>;
+  /**
+   * Lets the server check values while the user pauses, without a save. Only problems of fields that the user has changed are shown.
+   * @returns the error that a save would have
+   */
+  readonly check?: ((values: Readonly<Record<Name, string>>) => Promise<CombinedError | undefined>) | undefined;
   /** Sends the values. @param version of the record that they are based on */
   readonly save: (values: Readonly<Record<Name, string>>, version: string | undefined) => Promise<Saved<Result>>;
   readonly onSaved: (result: Result) => void;
@@ -52,17 +59,21 @@ interface FormOptions<Name extends string, Result> {
   readonly reread?: () => Promise<Version<Name> | undefined>;
 }
 
+/** How long the user pauses before the server checks what they typed, in ms. */
+const pauseMs = 600;
+
 /**
  * A form that sends its values to the server and shows each problem at its field. It keeps what was typed if the request fails or the session ends,
  * and asks before it overwrites somebody else's change.
  */
 export function useForm<Name extends string, Result>(
-  { initial, validate, save, onSaved, version: initialVersion, reread }: FormOptions<Name, Result>,
+  { initial, validate, check, save, onSaved, version: initialVersion, reread }: FormOptions<Name, Result>,
 ): Form<Name> {
   const { t } = useLanguage();
   const [start, setStart] = useState(initial);
   const [values, setValues] = useState(initial);
   const [problems, setProblems] = useState<Partial<Record<Name, string>>>({});
+  const [refused, setRefused] = useState<readonly Name[]>([]);
   const [failure, setFailure] = useState<string>();
   const [version, setVersion] = useState(initialVersion);
   const [theirs, setTheirs] = useState<Readonly<Record<Name, string>>>();
@@ -73,31 +84,65 @@ export function useForm<Name extends string, Result>(
     return () => unsaved.set(false);
   }, [isDirty]);
 
+  function refuse(wrong: Partial<Record<Name, string>>): void {
+    setProblems(wrong);
+    setRefused(namesOf(values).filter((name) => wrong[name] !== undefined));
+  }
+
+  /** The problems of an error that belong to fields of this form. */
+  function problemsOf(error: CombinedError): Partial<Record<Name, string>> {
+    const byField: Partial<Record<Name, string>> = {};
+    for (const { field, text } of failureOf(error, t).fields) {
+      // Such as targets.0, or platformDomains.2.wildcard.
+      const parts = (field ?? '').split('.');
+      const known = namesOf(values).find((key) => parts.includes(key));
+      const index = known === undefined ? undefined : parts[parts.indexOf(known) + 1];
+      if (known !== undefined) byField[known] ??= index === undefined ? text : `${Number(index) + 1}: ${text}`;
+    }
+    return byField;
+  }
+
+  const checkNow = useEffectEvent(async (isOutdated: () => boolean): Promise<void> => {
+    const unsendable: Partial<Record<Name, string>> = validate?.(values) ?? {};
+    const error = Object.keys(unsendable).length > 0 ? undefined : await check?.(values);
+    // Without a connection, or without a login, it is unknown whether anything is wrong.
+    if (isOutdated() || (error !== undefined && error.graphQLErrors.length === 0)) return;
+    const wrong: Partial<Record<Name, string>> = error === undefined ? unsendable : problemsOf(error);
+    const shown: Partial<Record<Name, string>> = {};
+    for (const name of [...changes(start, values), ...refused]) {
+      const problem = wrong[name];
+      if (problem !== undefined) shown[name] = problem;
+    }
+    setProblems(shown);
+  });
+  const canCheck = check !== undefined;
+  useEffect(() => {
+    if (!canCheck || !isDirty || isSaving) return undefined;
+    let isOutdated = false;
+    const timer = setTimeout(() => void checkNow(() => isOutdated), pauseMs);
+    return () => {
+      isOutdated = true;
+      clearTimeout(timer);
+    };
+  }, [canCheck, isDirty, isSaving, values]);
+
   async function send(): Promise<void> {
     const wrong = validate?.(values) ?? {};
-    setProblems(wrong);
+    refuse(wrong);
     setFailure(undefined);
     if (Object.keys(wrong).length > 0) return;
     const { data, version: saved, error } = await save(values, version);
     if (error !== undefined) {
       if (statusOf(error) === 401) return; // the dialog asks for a login
-      const { text, fields, code } = failureOf(error, t);
+      const { text, code } = failureOf(error, t);
       const now = code === 'CONFLICT' ? await reread?.() : undefined;
       if (now !== undefined) {
         setVersion(now.version);
         return setTheirs(now.values);
       }
-      const named = fields.flatMap(({ field, text: problem }) => {
-        // Such as targets.0, or platformDomains.2.wildcard.
-        const parts = (field ?? '').split('.');
-        const known = Object.keys(values).find((key): key is Name => parts.includes(key));
-        const index = known === undefined ? undefined : parts[parts.indexOf(known) + 1];
-        return known === undefined ? [] : [[known, index === undefined ? problem : `${Number(index) + 1}: ${problem}`] as const];
-      });
-      const byField: Partial<Record<Name, string>> = {};
-      for (const [name, problem] of named) byField[name] ??= problem;
-      setProblems(byField);
-      if (named.length === 0) setFailure(text);
+      const byField = problemsOf(error);
+      refuse(byField);
+      if (Object.keys(byField).length === 0) setFailure(text);
       return;
     }
     if (data === undefined || data === null) return;
@@ -111,6 +156,7 @@ export function useForm<Name extends string, Result>(
   return {
     values,
     problems,
+    refused,
     failure,
     conflict: theirs && changes(start, theirs),
     isSaving,
@@ -141,8 +187,11 @@ export function useForm<Name extends string, Result>(
 }
 
 function changes<Name extends string>(before: Readonly<Record<Name, string>>, after: Readonly<Record<Name, string>>): Name[] {
-  const isName = (key: string): key is Name => key in before;
-  return Object.keys(before).filter(isName).filter((name) => before[name] !== after[name]);
+  return namesOf(before).filter((name) => before[name] !== after[name]);
+}
+
+function namesOf<Name extends string>(values: Readonly<Record<Name, string>>): Name[] {
+  return Object.keys(values).filter((key): key is Name => key in values);
 }
 
 /** The frame of a form: the summary of what is wrong, the fields, and the button. Ctrl+Enter saves. @param labels of the fields, by name */
@@ -157,11 +206,11 @@ export function FormFrame<Name extends string>({ form, labels, action, children,
 }) {
   const { t } = useLanguage();
   const summary = useRef<HTMLDivElement>(null);
-  const names = Object.keys(form.problems).filter((name): name is Name => name in labels);
+  const names = form.refused.filter((name) => name in labels && form.problems[name] !== undefined);
   const isWrong = names.length > 0 || form.failure !== undefined || form.conflict !== undefined;
   useEffect(() => {
     if (isWrong && !form.isSaving) summary.current?.focus();
-  }, [isWrong, form.isSaving, form.problems, form.failure]);
+  }, [isWrong, form.isSaving, form.refused, form.failure]);
   return (
     <form
       className={className}

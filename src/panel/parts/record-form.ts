@@ -22,6 +22,8 @@ interface RecordFormOptions<Name extends string, Row extends Versioned> {
   readonly valuesOf: (record: Row | undefined) => Readonly<Record<Name, string>>;
   /** Checks values before they are sent. */
   readonly validate: (values: Readonly<Record<Name, string>>) => Partial<Record<Name, string>>;
+  /** Lets the server check values without a save. @returns the error that a save would have */
+  readonly check: (record: Row | undefined, values: Readonly<Record<Name, string>>) => Promise<CombinedError | undefined>;
   readonly create: (values: Readonly<Record<Name, string>>) => Promise<Written>;
   /** @param version of the record that the values are based on */
   readonly update: (record: Row, values: Readonly<Record<Name, string>>, version: string | null) => Promise<Written>;
@@ -35,7 +37,7 @@ interface RecordFormOptions<Name extends string, Row extends Versioned> {
 
 /** A form that creates a record, or changes one and asks before it overwrites somebody else's change. */
 export function useRecordForm<Name extends string, Row extends Versioned>(
-  { record, valuesOf, validate, create, update, read, created, next }: RecordFormOptions<Name, Row>,
+  { record, valuesOf, validate, check, create, update, read, created, next }: RecordFormOptions<Name, Row>,
 ): Form<Name> {
   const { t } = useLanguage();
   const [, navigate] = useLocation();
@@ -43,6 +45,7 @@ export function useRecordForm<Name extends string, Row extends Versioned>(
   return useForm({
     initial: valuesOf(record),
     validate,
+    check: (values) => check(record, values),
     save: async (values, version) => {
       const { data, error } = await (record === undefined ? create(values) : update(record, values, version ?? null));
       return { data: data?.id, version: data?.version, error };

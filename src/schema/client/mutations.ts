@@ -6,6 +6,7 @@ import { idOf } from '../values/ids.ts';
 import { Problems } from '../values/problems.ts';
 import { enumOf } from '../values/enum.ts';
 import { expectedVersion } from '../values/version.ts';
+import { creating, dryRun, updating } from '../writes/dry-run.ts';
 import { bulkIds, bulkResults, changeEach } from '../writes/bulk.ts';
 import { CreateClientInput, UpdateClientInput, clientValues } from './input.ts';
 import { Client } from './type.ts';
@@ -33,10 +34,14 @@ builder.mutationFields((t) => ({
     type: Client,
     authScopes: { clientLogin: true },
     description: 'Creates a client and enables it.',
-    args: { input: t.arg({ type: CreateClientInput, required: true, description: 'The values of the new record.' }) },
-    resolve: (_root, { input }, context) => {
+    args: {
+      input: t.arg({ type: CreateClientInput, required: true, description: 'The values of the new record.' }),
+      dryRun: t.arg.boolean(dryRun),
+    },
+    resolve: (_root, { input, dryRun: isDry }, context) => {
       const problems = new Problems();
-      return createClient(context, problems, clientValues(problems, withoutNulls(input)));
+      const values = clientValues(problems, withoutNulls(input));
+      return creating(context, isDry, (within) => createClient(within, problems, values));
     },
   }),
   updateClient: t.field({
@@ -47,10 +52,13 @@ builder.mutationFields((t) => ({
       id: t.arg.id(id),
       expectedVersion: t.arg.string(expectedVersion),
       input: t.arg({ type: UpdateClientInput, required: true, description: 'The fields to change.' }),
+      dryRun: t.arg.boolean(dryRun),
     },
     resolve: (_root, args, context) => {
       const problems = new Problems();
-      return updateClient(context, problems, idOf('id', args.id), clientValues(problems, args.input), { expected: args.expectedVersion });
+      return updateClient(updating(context, args.dryRun), problems, idOf('id', args.id), clientValues(problems, args.input), {
+        expected: args.expectedVersion,
+      });
     },
   }),
   setClientEnabled: t.field({

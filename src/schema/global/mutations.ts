@@ -12,6 +12,7 @@ import { platformEntries, PlatformDomainInput } from '../platform-domain/input.t
 import { savePlatformDomains } from '../platform-domain/write.ts';
 import { givenOr, neverNull, textOrNone } from '../values/empty.ts';
 import { type Basis, checkVersion, expectedVersion } from '../values/version.ts';
+import { dryRun, updating } from '../writes/dry-run.ts';
 import { GlobalSettings, globalRow, globalVersion } from './queries.ts';
 
 const UpdateGlobalSettingsInput = builder.inputType('UpdateGlobalSettingsInput', {
@@ -37,8 +38,10 @@ builder.mutationFields((t) => ({
       expectedVersion: t.arg.string(expectedVersion),
       input: t.arg({ type: UpdateGlobalSettingsInput, required: true, description: 'The fields to change.' }),
       anyServerUrl: t.arg.boolean({ defaultValue: false, description: 'Stores any text as `serverUrl`, as the legacy API does.' }),
+      dryRun: t.arg.boolean(dryRun),
     },
-    resolve: (_root, args, context) => updateGlobalSettings(context, args.input, { expected: args.expectedVersion, anyServerUrl: args.anyServerUrl }),
+    resolve: (_root, args, context) =>
+      updateGlobalSettings(updating(context, args.dryRun), args.input, { expected: args.expectedVersion, anyServerUrl: args.anyServerUrl }),
   }),
 }));
 

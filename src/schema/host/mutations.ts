@@ -9,6 +9,7 @@ import { idOf } from '../values/ids.ts';
 import { Problems } from '../values/problems.ts';
 import { enumOf } from '../values/enum.ts';
 import { expectedVersion } from '../values/version.ts';
+import { creating, dryRun, updating } from '../writes/dry-run.ts';
 import { bulkIds, bulkResults, changeEach } from '../writes/bulk.ts';
 
 const id = { required: true, description: "The host's id." } as const;
@@ -39,10 +40,12 @@ builder.mutationFields((t) => ({
     args: {
       input: t.arg({ type: CreateHostInput, required: true, description: 'The values of the new record.' }),
       unpaired: t.arg.boolean(unpaired),
+      dryRun: t.arg.boolean(dryRun),
     },
-    resolve: (_root, { input, unpaired: allowed }, context) => {
+    resolve: (_root, { input, unpaired: allowed, dryRun: isDry }, context) => {
       const problems = new Problems();
-      return createHost(context, problems, hostValues(problems, withoutNulls(input)), { unpaired: allowed });
+      const values = hostValues(problems, withoutNulls(input));
+      return creating(context, isDry, (within) => createHost(within, problems, values, { unpaired: allowed }));
     },
   }),
   updateHost: t.field({
@@ -54,10 +57,11 @@ builder.mutationFields((t) => ({
       expectedVersion: t.arg.string(expectedVersion),
       input: t.arg({ type: UpdateHostInput, required: true, description: 'The fields to change.' }),
       unpaired: t.arg.boolean(unpaired),
+      dryRun: t.arg.boolean(dryRun),
     },
     resolve: (_root, args, context) => {
       const problems = new Problems();
-      return updateHost(context, problems, idOf('id', args.id), hostValues(problems, args.input), {
+      return updateHost(updating(context, args.dryRun), problems, idOf('id', args.id), hostValues(problems, args.input), {
         expected: args.expectedVersion,
         unpaired: args.unpaired,
       });

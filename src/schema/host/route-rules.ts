@@ -2,6 +2,7 @@ import { coversPublicSuffix } from '../../rules/public-suffix.ts';
 import { isWildcard } from '../../rules/host-name.ts';
 import { isBelow, patternsOverlap, routesOverlap, sameRoute, type RouteSpace } from '../../rules/host-overlap.ts';
 import { patternsFor, ruleSchemes } from '../../rules/host-route.ts';
+import { mayUseClient } from '../../rules/ownership.ts';
 import type { Host } from '../../store/generated/sqlite/client.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { Context } from '../context.ts';
@@ -41,7 +42,7 @@ export async function checkRoute(context: Context, tx: Transaction, route: NewRo
     if (name.domain !== null && other.host === name.host) {
       throw new AditError(other.platformDomainId === name.domain.id ? 'PLATFORM_PREFIX_USED' : 'PLATFORM_HOST_USED');
     }
-    if (sameRoute(space, route)) throw new AditError('HOST_EXISTS');
+    if (sameRoute(space, route)) throw new AditError('HOST_EXISTS', mayUseClient(context.caller, other.client) ? { hostId: other.id } : {});
     if (ownerKey(other.client) !== ownerKey(owner) && routesOverlap(space, route)) throw new AditError('HOST_OVERLAP');
   }
 }

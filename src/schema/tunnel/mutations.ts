@@ -10,6 +10,7 @@ import { idOf } from '../values/ids.ts';
 import { Problems } from '../values/problems.ts';
 import { enumOf } from '../values/enum.ts';
 import { expectedVersion } from '../values/version.ts';
+import { creating, dryRun, updating } from '../writes/dry-run.ts';
 import { bulkIds, bulkResults, changeEach } from '../writes/bulk.ts';
 
 const id = { required: true, description: "The tunnel's id." } as const;
@@ -28,10 +29,14 @@ builder.mutationFields((t) => ({
     type: Tunnel,
     authScopes: { clientLogin: true },
     description: 'Creates a tunnel and starts it.',
-    args: { input: t.arg({ type: CreateTunnelInput, required: true, description: 'The values of the new record.' }) },
-    resolve: (_root, { input }, context) => {
+    args: {
+      input: t.arg({ type: CreateTunnelInput, required: true, description: 'The values of the new record.' }),
+      dryRun: t.arg.boolean(dryRun),
+    },
+    resolve: (_root, { input, dryRun: isDry }, context) => {
       const problems = new Problems();
-      return createTunnel(context, problems, tunnelValues(problems, withoutNulls(input)));
+      const values = tunnelValues(problems, withoutNulls(input));
+      return creating(context, isDry, (within) => createTunnel(within, problems, values));
     },
   }),
   copyTunnel: t.field({
@@ -49,10 +54,13 @@ builder.mutationFields((t) => ({
       id: t.arg.id(id),
       expectedVersion: t.arg.string(expectedVersion),
       input: t.arg({ type: UpdateTunnelInput, required: true, description: 'The fields to change.' }),
+      dryRun: t.arg.boolean(dryRun),
     },
     resolve: (_root, args, context) => {
       const problems = new Problems();
-      return updateTunnel(context, problems, idOf('id', args.id), tunnelValues(problems, args.input), { expected: args.expectedVersion });
+      return updateTunnel(updating(context, args.dryRun), problems, idOf('id', args.id), tunnelValues(problems, args.input), {
+        expected: args.expectedVersion,
+      });
     },
   }),
   startTunnel: t.field({

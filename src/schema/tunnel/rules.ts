@@ -88,14 +88,19 @@ export function writeWithPort<T>(
   { starts = false, ...options }: { readonly alone?: boolean; readonly starts?: boolean } = {},
 ): Promise<T> {
   let lease: PortLease | undefined;
-  return context.write((tx, changed) => work(tx, changed, async (request) => lease = await leasePort(context, request, starts ? tx : undefined)), {
+  return context.write((tx, changed) => work(tx, changed, async (request) => lease = await leasePort(context, tx, request, starts)), {
     ...options,
     ended: async () => lease && context.engine.releasePort(lease.id),
   });
 }
 
-/** @param naming for looking up the name of the tunnel that uses the port; undefined = the contract's text is sufficient */
-async function leasePort(context: Context, { mode, port, serverIp, replaces }: PortRequest, naming: Reading | undefined): Promise<PortLease | undefined> {
+/** @param starts a stored tunnel is started: the message names what uses the port; otherwise, it is the contract's */
+async function leasePort(
+  context: Context,
+  tx: Reading,
+  { mode, port, serverIp, replaces }: PortRequest,
+  starts: boolean,
+): Promise<PortLease | undefined> {
   const { engine, log } = context;
   if (transportOf(mode) === undefined) return undefined;
   let lease = await engine.reservePort({ mode, port, serverIp, replaces });
@@ -107,11 +112,10 @@ async function leasePort(context: Context, { mode, port, serverIp, replaces }: P
   if (!('unavailable' in lease)) return lease;
   // The response has the contract's text; the exact reason is for the operator.
   log.info({ port, serverIp, reason: lease.unavailable }, 'a port was refused');
-  if (naming && lease.holder !== undefined) {
-    throw new AditError('PORT_IN_USE', { port, by: lease.holder === null ? '' : await nameOf(context, naming, lease.holder) });
-  }
+  const holder = typeof lease.holder === 'number' ? await visibleTunnel(context, tx, lease.holder) : {};
+  if (starts && lease.holder !== undefined) throw new AditError('PORT_IN_USE', { ...holder, port, by: nameOf(holder) });
   // Nobody reads it in an agent's configuration file, which may declare many tunnels.
-  throw new AditError('PORT_UNAVAILABLE', context.caller.by === 'vkey' ? {} : await freePort(context, { mode, port, serverIp }));
+  throw new AditError('PORT_UNAVAILABLE', context.caller.by === 'vkey' ? {} : { ...holder, ...await freePort(context, { mode, port, serverIp }) });
 }
 
 /** How many ports after a taken one are tried. */
@@ -129,9 +133,14 @@ async function freePort({ engine }: Context, { mode, port, serverIp }: PortReque
   return {};
 }
 
-/** The name of a tunnel, for callers who may see it. */
-async function nameOf({ caller }: Context, tx: Reading, id: number): Promise<string> {
+/** The tunnel that is in the way. Empty if the caller may not see it. */
+type Holder = { readonly tunnelId?: number; readonly tunnelRemark?: string };
+
+async function visibleTunnel({ caller }: Context, tx: Reading, id: number): Promise<Holder> {
   const row = await tx.tunnel.findUnique({ where: { id }, include: { client: true } });
-  if (row === null || !mayUseClient(caller, row.client)) return '';
-  return ` by tunnel ${id}${row.remark === '' ? '' : ` (${row.remark})`}`;
+  return row !== null && mayUseClient(caller, row.client) ? { tunnelId: id, tunnelRemark: row.remark } : {};
+}
+
+function nameOf({ tunnelId, tunnelRemark = '' }: Holder): string {
+  return tunnelId === undefined ? '' : ` by tunnel ${tunnelId}${tunnelRemark === '' ? '' : ` (${tunnelRemark})`}`;
 }

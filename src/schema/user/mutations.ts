@@ -7,6 +7,7 @@ import { withoutNulls } from '../values/empty.ts';
 import { idOf } from '../values/ids.ts';
 import { Problems } from '../values/problems.ts';
 import { expectedVersion } from '../values/version.ts';
+import { creating, dryRun, updating } from '../writes/dry-run.ts';
 
 const id = { required: true, description: "The user's id." } as const;
 
@@ -15,10 +16,14 @@ builder.mutationFields((t) => ({
     type: User,
     authScopes: { administrator: true },
     description: 'Creates a user and enables it. For administrators.',
-    args: { input: t.arg({ type: CreateUserInput, required: true, description: 'The values of the new record.' }) },
-    resolve: (_root, { input }, context) => {
+    args: {
+      input: t.arg({ type: CreateUserInput, required: true, description: 'The values of the new record.' }),
+      dryRun: t.arg.boolean(dryRun),
+    },
+    resolve: (_root, { input, dryRun: isDry }, context) => {
       const problems = new Problems();
-      return createUser(context, problems, userValues(problems, withoutNulls(input)));
+      const values = userValues(problems, withoutNulls(input));
+      return creating(context, isDry, (within) => createUser(within, problems, values));
     },
   }),
   updateUser: t.field({
@@ -29,10 +34,11 @@ builder.mutationFields((t) => ({
       id: t.arg.id(id),
       expectedVersion: t.arg.string(expectedVersion),
       input: t.arg({ type: UpdateUserInput, required: true, description: 'The fields to change.' }),
+      dryRun: t.arg.boolean(dryRun),
     },
     resolve: (_root, args, context) => {
       const problems = new Problems();
-      return updateUser(context, problems, idOf('id', args.id), userValues(problems, args.input), { expected: args.expectedVersion });
+      return updateUser(updating(context, args.dryRun), problems, idOf('id', args.id), userValues(problems, args.input), { expected: args.expectedVersion });
     },
   }),
   changePassword: t.field({

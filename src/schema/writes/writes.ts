@@ -14,6 +14,15 @@ import type { UnappliedChanges } from './unapplied-changes.ts';
  */
 export type Work<T> = (tx: Transaction, changed: (change: MadeChange) => void) => Promise<T>;
 
+/** How a write is run. */
+interface RunOptions<T> extends Pick<WriteOptions<T>, 'alone' | 'long' | 'background' | 'ended'> {
+  /** Only runs the checks: the transaction is rolled back, nobody learns of its changes, and the audit log gets no entry. */
+  readonly dryRun?: boolean;
+}
+
+/** Ends the transaction of a dry run, whose checks have passed. */
+class DryRunPassed extends Error {}
+
 /** Records of an import that are published before other work gets its turn. */
 const slice = 50;
 
@@ -44,20 +53,30 @@ export class Writes {
    * are published in order. Resolves when the engine has applied them.
    * @throws the error of `work`, with nothing stored; or the error of a listener, with everything stored: then the change is applied again later
    */
-  async run<T>(author: Author, work: Work<T>, options?: Pick<WriteOptions<T>, 'alone' | 'long' | 'background' | 'ended'>): Promise<T> {
+  async run<T>(author: Author, work: Work<T>, { dryRun = false, ...options }: RunOptions<T> = {}): Promise<T> {
     const { store, now } = this.#parts;
-    const { result } = await store.transaction(async (tx) => {
-      const made: Change[] = [];
-      const at = new Date(now());
-      const result = await work(tx, (change) => made.push({ ...change, caller: author, at }));
-      return { result, made, entries: made.map(auditEntry) };
-    }, {
-      ...options,
-      entries: ({ entries }) => entries,
-      changes: ({ made }) => made.map(loggedOf),
-      committed: ({ made }, entries) => this.#publish(made, entries),
-    });
-    return result;
+    let checked: { readonly result: T } | undefined;
+    try {
+      const { result } = await store.transaction(async (tx) => {
+        const made: Change[] = [];
+        const at = new Date(now());
+        const result = await work(tx, (change) => made.push({ ...change, caller: author, at }));
+        if (dryRun) {
+          checked = { result };
+          throw new DryRunPassed();
+        }
+        return { result, made, entries: made.map(auditEntry) };
+      }, {
+        ...options,
+        entries: ({ entries }) => entries,
+        changes: ({ made }) => made.map(loggedOf),
+        committed: ({ made }, entries) => this.#publish(made, entries),
+      });
+      return result;
+    } catch (error) {
+      if (error instanceof DryRunPassed && checked !== undefined) return checked.result;
+      throw error;
+    }
   }
 
   /** A listener that fails doesn't affect other listeners or later changes. */

@@ -4,11 +4,15 @@ import type { ErrorCode } from '../../generated/error-codes.ts';
 export const errors: {
   readonly unreachable: string;
   readonly portFree: (port: string) => string;
+  readonly portTaken: (tunnel: string) => string;
+  readonly hostTaken: (id: string) => string;
   readonly logId: (id: string) => string;
   readonly codes: Record<ErrorCode, string | undefined>;
 } = {
   unreachable: 'The server does not respond. Nothing is known to be changed; try again.',
   portFree: (port: string) => ` Free next to it: ${port}.`,
+  portTaken: (tunnel: string) => `${tunnel} already uses this port. Enter another one, or leave the field empty.`,
+  hostTaken: (id: string) => `Host #${id} already serves this name and path.`,
   logId: (id: string) => `The server’s log has the reason, with the id ${id}.`,
   codes: {
     UNAUTHENTICATED: 'You are not logged in.',

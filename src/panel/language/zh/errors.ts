@@ -4,6 +4,8 @@ import type { Messages } from '../en/index.ts';
 export const errors: Messages['errors'] = {
   unreachable: '服务器没有响应。无法确定是否已更改，请重试。',
   portFree: (port) => `附近的空闲端口：${port}。`,
+  portTaken: (tunnel) => `${tunnel} 已使用此端口。请换一个，或留空。`,
+  hostTaken: (id) => `域名 #${id} 已使用此名称和路径。`,
   logId: (id) => `原因见服务器日志，编号 ${id}。`,
   codes: {
     UNAUTHENTICATED: '您尚未登录。',

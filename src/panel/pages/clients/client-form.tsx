@@ -21,6 +21,12 @@ const clientFields = graphql(`
 const clientQuery = graphql(`
   query ClientForm($id: ID!) { client(id: $id) { id ...ClientFields } }
 `);
+const checkNew = graphql(`
+  mutation CheckNewClient($input: CreateClientInput!) { createClient(dryRun: true, input: $input) { id } }
+`);
+const checkChanged = graphql(`
+  mutation CheckChangedClient($id: ID!, $input: UpdateClientInput!) { updateClient(id: $id, dryRun: true, input: $input) { id } }
+`);
 const create = graphql(`
   mutation CreateClient($input: CreateClientInput!) { createClient(input: $input) { id } }
 `);
@@ -56,6 +62,10 @@ function Loaded({ client }: { readonly client: Client | undefined }) {
     record: client,
     valuesOf,
     validate: (values) => Object.fromEntries(numbers.filter((name) => !isCount(values[name])).map((name) => [name, t.form.notANumber])),
+    check: async (record, values) => {
+      const input = inputOf(values, record, isAdministrator);
+      return (await (record === undefined ? run(checkNew, { input }) : run(checkChanged, { id: record.id, input }))).error;
+    },
     create: async (values) => {
       const { data, error } = await run(create, { input: inputOf(values, undefined, isAdministrator) });
       return { data: data?.createClient, error };

@@ -32,6 +32,12 @@ const hostQuery = graphql(`
 const domains = graphql(`
   query HostDomains { platformDomains { id wildcard } }
 `);
+const checkNew = graphql(`
+  mutation CheckNewHost($input: CreateHostInput!) { createHost(dryRun: true, input: $input) { id } }
+`);
+const checkChanged = graphql(`
+  mutation CheckChangedHost($id: ID!, $input: UpdateHostInput!) { updateHost(id: $id, dryRun: true, input: $input) { id } }
+`);
 const create = graphql(`
   mutation CreateHost($input: CreateHostInput!) { createHost(input: $input) { id } }
 `);
@@ -75,6 +81,10 @@ function Loaded({ host, children }: { readonly host: HostFieldsFragment | undefi
       ...(values.clientId === '' && { clientId: t.form.required }),
       ...(values.mode === 'PLATFORM' && values.platformDomainId === '' && { platformDomainId: t.errors.codes.PLATFORM_DOMAIN_REQUIRED }),
     }),
+    check: async (record, values) => {
+      const input = { ...inputOf(values, record), clientId: values.clientId };
+      return (await (record === undefined ? run(checkNew, { input }) : run(checkChanged, { id: record.id, input }))).error;
+    },
     create: async (values) => {
       const { data, error } = await run(create, { input: { ...inputOf(values, undefined), clientId: values.clientId } });
       return { data: data?.createHost, error };

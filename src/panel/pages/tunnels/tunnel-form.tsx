@@ -26,6 +26,12 @@ const tunnelFields = graphql(`
 const tunnelQuery = graphql(`
   query TunnelForm($id: ID!) { tunnel(id: $id) { id ...TunnelFields ...TunnelOverview } }
 `);
+const checkNew = graphql(`
+  mutation CheckNewTunnel($input: CreateTunnelInput!) { createTunnel(dryRun: true, input: $input) { id } }
+`);
+const checkChanged = graphql(`
+  mutation CheckChangedTunnel($id: ID!, $input: UpdateTunnelInput!) { updateTunnel(id: $id, dryRun: true, input: $input) { id } }
+`);
 const create = graphql(`
   mutation CreateTunnel($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }
 `);
@@ -82,6 +88,10 @@ function Loaded({ tunnel, children }: { readonly tunnel: Tunnel | undefined; rea
       ...(values.clientId === '' && { clientId: t.form.required }),
       ...(!isCount(values.port) && { port: t.form.notANumber }),
     }),
+    check: async (record, values) => {
+      const input = inputOf(values);
+      return (await (record === undefined ? run(checkNew, { input }) : run(checkChanged, { id: record.id, input }))).error;
+    },
     create: async (values) => {
       const { data, error } = await run(create, { input: inputOf(values) });
       return { data: data?.createTunnel, error };

@@ -18,6 +18,12 @@ const userFields = graphql(`
 const userQuery = graphql(`
   query UserForm($id: ID!) { user(id: $id) { id ...UserFields } }
 `);
+const checkNew = graphql(`
+  mutation CheckNewUser($input: CreateUserInput!) { createUser(dryRun: true, input: $input) { id } }
+`);
+const checkChanged = graphql(`
+  mutation CheckChangedUser($id: ID!, $input: UpdateUserInput!) { updateUser(id: $id, dryRun: true, input: $input) { id } }
+`);
 const create = graphql(`
   mutation CreateUser($input: CreateUserInput!) { createUser(input: $input) { id } }
 `);
@@ -49,13 +55,16 @@ function Loaded({ user }: { readonly user: UserFieldsFragment | undefined }) {
     record: user,
     valuesOf,
     validate: (values) => Object.fromEntries(numbers.filter((name) => !isCount(values[name])).map((name) => [name, t.form.notANumber])),
+    check: async (record, values) => {
+      const input = inputOf(values);
+      return (await (record === undefined ? run(checkNew, { input }) : run(checkChanged, { id: record.id, input: changesOf(input) }))).error;
+    },
     create: async (values) => {
       const { data, error } = await run(create, { input: inputOf(values) });
       return { data: data?.createUser, error };
     },
     update: async ({ id }, values, version) => {
-      const { password, ...input } = inputOf(values);
-      const { data, error } = await run(update, { id, version, input: { ...input, ...(password !== '' && { password }) } });
+      const { data, error } = await run(update, { id, version, input: changesOf(inputOf(values)) });
       return { data: data?.updateUser, error };
     },
     read: async (id) => unmask(userFields, (await ask(userQuery, { id })).data?.user),
@@ -139,4 +148,9 @@ function inputOf(values: ReturnType<typeof valuesOf>): CreateUserInput {
     maxTunnels: numberOrNull(values.maxTunnels),
     expiresAt: timeOrNull(values.expiresAt),
   };
+}
+
+/** Without a new password, the user keeps theirs. */
+function changesOf({ password, ...input }: ReturnType<typeof inputOf>) {
+  return { ...input, ...(password !== '' && { password }) };
 }
