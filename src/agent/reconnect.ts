@@ -26,8 +26,8 @@ const RECONNECT = {
 } as const;
 
 /**
- * How often another server is tried at once after a session was lost, however short it was: servers that die one after another keep nobody waiting. Servers that drop each
- * session are dialed as seldom as a single one that does.
+ * How often another server is tried at once after a short session was lost: servers that die one after another keep nobody waiting. Servers that drop each session are
+ * dialed as seldom as a single one that does.
  */
 const QUICK_MOVES = { atOnce: 4, perSecond: 0.5 } as const;
 
@@ -36,6 +36,8 @@ export class ReconnectDelay {
   #bound: number = RECONNECT.first;
   readonly #random: () => number;
   readonly #quick = new Pace(QUICK_MOVES);
+  /** The last session was no short one. */
+  #lasted = false;
 
   /** @param random yields 0 <= x < 1 */
   constructor(random: () => number = Math.random) {
@@ -49,13 +51,14 @@ export class ReconnectDelay {
     return delay;
   }
 
-  /** ms until another server is tried, after a session was lost. @param now ms of a monotonic clock */
+  /** ms until another server is tried, after a session was lost: at once after one that lasted, which happens as seldom as short ones may. @param now ms of a monotonic clock */
   elsewhere(now: number): number {
-    return this.#quick.begin(now) ? this.#random() * RECONNECT.elsewhere : this.next();
+    return this.#lasted || this.#quick.begin(now) ? this.#random() * RECONNECT.elsewhere : this.next();
   }
 
   /** A session ended after `ms`. */
   sessionLasted(ms: number): void {
+    this.#lasted = ms >= RECONNECT.stable;
     this.#bound = ms >= RECONNECT.stable ? RECONNECT.first : Math.min(this.#bound, RECONNECT.unstable);
   }
 

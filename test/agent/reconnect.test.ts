@@ -36,6 +36,18 @@ test('after a refusal there is no hurry', () => {
   expect(waits(delay, 1)).toEqual([30_000]);
 });
 
+test('another server is tried at once after each session that lasted, however many were lost', () => {
+  const delay = new ReconnectDelay(almostOne);
+  const moves = Array.from({ length: 20 }, () => {
+    delay.sessionLasted(2000);
+    return Math.round(delay.elsewhere(0));
+  });
+  expect(moves).toEqual(Array.from({ length: 20 }, () => 100));
+  // They are none of the quick moves after short ones.
+  delay.sessionLasted(1999);
+  expect(Math.round(delay.elsewhere(0))).toBe(100);
+});
+
 test('another server is tried at once, also after short sessions, but not again and again', () => {
   const delay = new ReconnectDelay(almostOne);
   const moves = (times: number, at: number) =>

@@ -35,14 +35,16 @@ class Figures {
   /** Visitors whose connections led through the home, or were on their way to it. */
   lost = 0;
 
-  /** @param at when the home failed @param known when this server knew of it: visitors who come later must not fail */
-  add(visits: readonly Visited[], at: number, known: number): void {
+  /** @param at when the home failed @param known when this server knew of it: visitors who come later must not fail @returns how long it took until visitors were served, in ms */
+  add(visits: readonly Visited[], at: number, known: number): number {
     const failed = visits.filter(({ problem }) => problem !== '');
     this.all += visits.length;
     this.counted += visits.filter(({ began, problem }) => began >= known && problem === '').length;
     this.lost += failed.filter(({ began }) => began < known).length;
     this.failed.push(...failed.flatMap(({ began, problem }) => began < known ? [] : [`${problem} after ${Math.round(began - at)} ms`]));
-    this.served.push(Math.min(...visits.flatMap((visit) => visit.began > at && visit.problem === '' ? [visit.ended - at] : [])));
+    const served = Math.min(...visits.flatMap((visit) => visit.began > at && visit.problem === '' ? [visit.ended - at] : []));
+    this.served.push(served);
+    return served;
   }
 
   /** Of which p% are at most as long. */
@@ -90,22 +92,34 @@ describeWith('initdb', 'the server that an agent is connected to fails', () => {
     return found;
   }
 
+  /** Waits until the agent has its session in reserve, as it has unless servers fail one right after another. @returns the servers other than its own */
+  async function inReserve(own: TogetherServer): Promise<readonly TogetherServer[]> {
+    const others = servers.filter((server) => server !== own);
+    await eventually(
+      () => others.map(({ child }) => count(child, 'standby connected') - count(child, 'standby disconnected')),
+      (open) => Math.max(...open) === 1,
+    );
+    return others;
+  }
+
   /** Lets a server fail while visitors come to all others. @param fail resolves when it has @param known resolves when one of the others must know of it */
   async function without(
     failing: TogetherServer,
+    how: keyof typeof SERVED_MS,
     figures: Figures,
     fail: () => Promise<unknown>,
     known: (server: TogetherServer) => Promise<unknown>,
   ): Promise<void> {
     const visitors = servers.filter((server) => server !== failing).map((server) => ({ server, crowd: Visitors.start(tunnel.port, () => server.tunnelHost) }));
     await eventually(() => visitors.every(({ crowd }) => crowd.done.length > 5), Boolean);
-    const at = performance.now();
+    const [at, from] = [performance.now(), agent.output.length];
     await fail();
     await Promise.all(visitors.map(async ({ server, crowd }) => {
       await known(server);
-      const from = performance.now();
+      const knew = performance.now();
       await eventually(() => crowd.done.some((visit) => visit.began > at && visit.problem === ''), Boolean, 20_000);
-      figures.add(await crowd.stop(), at, from);
+      const served = figures.add(await crowd.stop(), at, knew);
+      if (served > SERVED_MS[how]) process.stdout.write(`${server.name}: ${served.toFixed(0)} ms, in which the agent said:\n${agent.output.slice(from)}`);
     }));
   }
 
@@ -149,13 +163,9 @@ describeWith('initdb', 'the server that an agent is connected to fails', () => {
     const figures = new Figures();
     for (let round = 0; round < TIMES.frozen; round++) {
       const frozen = await home();
-      const others = servers.filter((server) => server !== frozen);
-      await eventually(
-        () => others.map(({ child }) => count(child, 'standby connected') - count(child, 'standby disconnected')),
-        (open) => Math.max(...open) === 1,
-      );
+      const others = await inReserve(frozen);
       let before: number[] = [];
-      await without(frozen, figures, async () => {
+      await without(frozen, 'frozen', figures, async () => {
         frozen.child.kill('SIGSTOP');
         before = others.map(({ child }) => count(child, 'another node does not answer'));
       }, (server) => {
@@ -180,7 +190,8 @@ describeWith('initdb', 'the server that an agent is connected to fails', () => {
     const figures = new Figures();
     for (let round = 0; round < TIMES.killed; round++) {
       const killed = await home();
-      await without(killed, figures, () => {
+      await inReserve(killed);
+      await without(killed, 'killed', figures, () => {
         killed.child.kill('SIGKILL');
         return killed.child.exited;
       }, () => Promise.resolve());

@@ -6,13 +6,12 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { endChildren } from '../support/child.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
-import { freePortRange } from '../support/free-port.ts';
 import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
 import { metrics, startAgent, startServer, write } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
 import { RandomChanges } from '../support/random-changes.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
-import { everywhere, graphql, settingsOf, startServers, type TogetherServer } from '../support/several-servers.ts';
+import { everywhere, firstPortOf, graphql, settingsOf, startServers, type TogetherServer } from '../support/several-servers.ts';
 import { startTarget, visit } from '../support/target.ts';
 
 const SECONDS = Number(process.env['ADIT_CHANGES_SECONDS'] ?? 300);
@@ -81,8 +80,7 @@ describeWith('initdb', `${PER_MINUTE} changes a minute through three servers for
       hostTargets.push(`127.0.0.1:${bound.port}`);
       site.unref();
     }
-    const firstPort = await freePortRange(100);
-    const ports = Array.from({ length: 100 }, (_, number) => firstPort + number);
+    const ports = Array.from({ length: 100 }, (_, number) => firstPortOf(url) + number);
 
     /** When each server was last not running. */
     const disturbed = new Map<TogetherServer, number>();

@@ -1,7 +1,6 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { covering } from './certificates.ts';
-import { freePortRange } from './free-port.ts';
 import { openTunnel, type Reached, startVisitorProcess, write } from './processes.ts';
 import { datagrams, socksDatagrams } from './soak/datagrams.ts';
 import { connectStreams, socksStreams, streams } from './soak/streams.ts';
@@ -32,12 +31,10 @@ export interface Entrance {
 
 /** Makes a tunnel of every type, and a host over HTTP and HTTPS, for a client. */
 export async function openEveryType(api: { readonly httpPort: number }, clientId: number, name: string, targets: Targets): Promise<EveryType> {
-  const first = await freePortRange(listening.length);
-  const [tcp, udp, httpProxy, socks5, file] = [first, first + 1, first + 2, first + 3, first + 4];
-  const ports = { tcp, udp, httpProxy, socks5, file };
+  const ports = { tcp: 0, udp: 0, httpProxy: 0, socks5: 0, file: 0 };
   for (const type of listening) {
-    const more = { port: ports[type], ...(type === 'file' ? { local_path: targets.directory } : {}) };
-    await openTunnel(api, clientId, type === 'udp' ? targets.udp : targets.tcp, type, more);
+    const more = { ...type === 'file' && { local_path: targets.directory } };
+    ports[type] = (await openTunnel(api, clientId, type === 'udp' ? targets.udp : targets.tcp, type, more)).port;
   }
   const passwordOf = (type: string) => `${type} of ${name}`;
   for (const type of visited) await write(api, '/index/add/', { client_id: clientId, type, password: passwordOf(type), target: targets.tcp });

@@ -11,17 +11,19 @@ export interface TogetherServer extends ServerProcess {
   readonly tunnelHost: string;
 }
 
-/** The ports of tunnels of the servers on one database: they must be free at all servers, so none is one that the system gives to connections. */
-function portsOf(url: string): string {
+/** How many ports tunnels may have. */
+const PORTS = 200;
+
+/** The first of the ports of tunnels of the servers on one database: they must be free at all servers, so none is one that the system gives to connections. */
+export function firstPortOf(url: string): number {
   const name = createHash('sha256').update(new URL(url).pathname).digest();
-  const first = 10_000 + 200 * (name.readUInt32BE() % 110);
-  return `${first}-${first + 199}`;
+  return 10_000 + PORTS * (name.readUInt32BE() % 110);
 }
 
 /** The settings of the server with this number, from 1 on. */
 export function settingsOf(url: string, number: number): Readonly<Record<string, string>> {
   return {
-    ADIT_ALLOW_PORTS: portsOf(url),
+    ADIT_ALLOW_PORTS: `${firstPortOf(url)}-${firstPortOf(url) + PORTS - 1}`,
     ADIT_DATABASE_URL: url,
     ADIT_NODE: `node${number}`,
     ADIT_NODE_ADDRESS: '127.0.0.1',
