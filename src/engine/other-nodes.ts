@@ -33,8 +33,8 @@ export interface OtherNodes {
   openerTo(clientId: number, localProxy: boolean): Opener | undefined;
   /** Whether this node is the client's home: only then it knows its counters. */
   isHome(clientId: number): boolean;
-  /** This node was frozen a moment ago, and does not know yet what others have taken over: it stores nothing. */
-  readonly outdated: boolean;
+  /** Resolves when this node knows what others have taken over if it was frozen a moment ago. @returns whether that is so within `ms`; if not, it stores nothing */
+  upToDate(ms: number): Promise<boolean>;
   /** Whether this node stores the counters of a client: it is the home, and knows what was counted before. */
   counts(clientId: number): boolean;
   /** A client's agent has connected to this node, which is its home from now on. */

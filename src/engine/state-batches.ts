@@ -6,6 +6,9 @@ import type { Tunnels } from './tunnels/tunnels.ts';
 /** Records per iteration of the event loop: after a start, every tunnel's state has changed. */
 const TOGETHER = 2000;
 
+/** How long a node that was frozen waits for the news of the others, in ms. What has changed is stored with the next batch otherwise. */
+const NEWS_MS = 3000;
+
 /** How often "last online" of connected clients is stored, in ms: after a crash it is at most this old. */
 const ONLINE_MS = 10 * 60_000;
 
@@ -28,7 +31,7 @@ export class StateBatches {
     let taken = 0;
     const { closing, nodes } = this.#environment;
     // A last time, what is known is stored all the same.
-    if (nodes?.outdated && !closing) return { clients, tunnels, hosts };
+    if (nodes && !closing && !await nodes.upToDate(NEWS_MS)) return { clients, tunnels, hosts };
     const changed = this.#environment.ticker.takeChanged();
     // Late bytes of a deleted record are ignored: ids are not used again.
     for (const id of changed.client) {

@@ -33,7 +33,8 @@ export async function startHaproxy(fronts: readonly Front[]): Promise<Child> {
       ),
     ].join('\n')
   );
-  const defaults = 'defaults\n    mode tcp\n    timeout connect 5s\n    timeout client 1m\n    timeout server 1m\n    option redispatch 1\n';
+  const defaults =
+    'defaults\n    mode tcp\n    timeout connect 5s\n    timeout check 3s\n    timeout client 1m\n    timeout server 1m\n    option redispatch 1\n';
   writeFileSync(file, `global\n    maxconn 4000\n${defaults}${blocks.join('\n')}\n`);
   const child = new Child(findProgram('haproxy') ?? 'haproxy', ['-db', '-f', file]);
   const [first] = fronts;

@@ -212,6 +212,11 @@ export class Bridge {
     for (const session of this.#nodes) session.checkSecret();
   }
 
+  /** The other nodes that have a session with this one which they have dialed, and for how long nothing was heard of each by it, in ms. */
+  *silences(): Generator<[node: string, ms: number]> {
+    for (const { node, silence } of this.#nodes) yield [node, silence];
+  }
+
   /** Notifies the agents; from now on only data connections are accepted. */
   drain(): void {
     this.#draining = true;

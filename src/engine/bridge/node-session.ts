@@ -27,7 +27,8 @@ export interface NodeSessionStart extends SessionStart {
 
 /** A session that another node has dialed. */
 export class NodeSession extends BridgeSession {
-  readonly #node: string;
+  /** The name of the other node. */
+  readonly node: string;
   readonly #handlers: NodeHandlers;
   readonly #onGone: () => void;
   readonly #socket: ByteSocket;
@@ -35,7 +36,7 @@ export class NodeSession extends BridgeSession {
 
   constructor(start: NodeSessionStart) {
     super({ ...start, log: start.log.child({ node: start.info.name }) }, 'node');
-    this.#node = start.info.name;
+    this.node = start.info.name;
     this.#handlers = start.handlers;
     this.#onGone = start.onGone;
     this.#socket = start.socket;
@@ -51,7 +52,7 @@ export class NodeSession extends BridgeSession {
   protected override onControl(message: unknown): void {
     const { data } = nodeMessageSchema.safeParse(message);
     if (data?.type === 'key') this.#onKey(data.proof);
-    else if (data) this.#handlers.onMessage(this.#node, data);
+    else if (data) this.#handlers.onMessage(this.node, data);
     else this.log.debug('the node sent a message that this server does not know');
   }
 

@@ -41,8 +41,8 @@ export interface NodesParts {
   readonly onSeen: (entry: ClientEntry) => void;
   /** An agent's report on health, which another node has received. */
   readonly onHealth: (entry: ClientEntry, report: HealthMessage) => void;
-  /** Tells agents and visitor programs of the servers that they can go to, and sends them there. */
-  readonly bridge: Pick<Bridge, 'tellServers' | 'leave' | 'checkNodes'>;
+  /** Tells agents and visitor programs of the servers that they can go to, and sends them there. Has the sessions that other nodes have dialed. */
+  readonly bridge: Pick<Bridge, 'tellServers' | 'leave' | 'checkNodes' | 'silences'>;
 }
 
 /**
@@ -64,7 +64,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
   readonly #guesses: GuessNews;
   readonly #places: OtherPlaces;
   readonly #acquaintance = new Acquaintance();
-  readonly #absence = new Absence();
+  readonly #absence: Absence;
   readonly #members = new Members();
   /** The clients whose homes a node has reported since its session began, until it has reported all. */
   readonly #reported = new Map<string, Set<number>>();
@@ -107,6 +107,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
       isHome: (clientId) => this.isHome(clientId),
       hasOthers: () => this.others.length > 0,
     });
+    this.#absence = new Absence(() => new Map(Array.from(parts.bridge.silences()).filter(([node]) => !this.#reported.has(node))));
     this.#news = new HomeNews(options.name, this.#homes, (message) => this.#links.send(message));
     this.#changed = new ChangedRecords(parts.environment, (records) => this.#sendChanged(records));
     this.#guesses = new GuessNews(parts.environment.attempts, parts.environment.now, (message) => this.#links.send(message));
@@ -220,8 +221,8 @@ export class Nodes implements OtherNodes, NodeHandlers {
     return home?.connected === true && this.#candidates().has(home.node) ? home.node : this.#chosen(clientId);
   }
 
-  get outdated(): boolean {
-    return this.#absence.outdated;
+  upToDate(ms: number): Promise<boolean> {
+    return this.#absence.over(ms);
   }
 
   /** The node that the client's agent is connected to; undefined = it is not connected, or there is no other node. */

@@ -35,26 +35,85 @@ test.each([[[]], [['one', 'two']]])('a client takes its counters along from home
   expect(sum).toBe(300);
 });
 
-test('a node that was frozen stores nothing until others have reported what they took over; what it knows when it ends is stored', async () => {
+test('a node that was frozen stores nothing until it receives something from the others, behind what they took over; what it knows when it ends is stored', async () => {
   const [one] = await startNodes(['one', 'two']);
   if (!one) throw new Error('there are two nodes');
   await startAgent(one);
   const [tunnel] = await openEverywhere([one], { targets: [(await startEcho()).address] });
-  await roundTrip(await visit(tunnel?.port ?? 0), 'hello');
+  const visitor = await visit(tunnel?.port ?? 0);
+  const batch = (exportBytes: number) => ({ clients: [{ id: CLIENT.id, exportBytes }], tunnels: [{ exportBytes }] });
   // As if the process were stopped: nothing of it runs.
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1300);
-  expect(await one.engine.takeDirty()).toEqual({ clients: [], tunnels: [], hosts: [] });
+  const freeze = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1300);
+  await one.engine.nodes?.acquainted(5000);
+  await one.engine.takeDirty();
+  await roundTrip(visitor, 'hello');
+  freeze();
+  const runs = performance.now();
+  expect(await one.engine.takeDirty()).toMatchObject(batch(5));
+  expect(performance.now() - runs).toBeGreaterThan(200);
+  await roundTrip(visitor, 'hello');
+  freeze();
+  const taken = one.engine.takeDirty();
   await one.engine.close();
-  expect(await one.engine.takeDirty()).toMatchObject({ clients: [{ id: CLIENT.id, exportBytes: 5 }], tunnels: [{ exportBytes: 5 }] });
+  expect(await one.engine.takeDirty()).toMatchObject(batch(10));
+  await taken;
 });
 
-test('a process was frozen if it did not run for 1.2 s, and knows 3 s later what has happened', () => {
-  let now = 1000;
-  const absence = new Absence(() => now);
-  const outdatedAt = (at: number) => {
-    now = at;
-    return absence.outdated;
+/** A process with this clock, which was never away, and receives something from nodes when the test says. */
+function absenceAt(start: number) {
+  let now = start;
+  /** When each connected node was heard. */
+  const heard = new Map([['two', start], ['three', start]]);
+  const absence = new Absence(() => new Map(Array.from(heard, ([node, at]) => [node, now - at])), () => now);
+  return {
+    absence,
+    heard,
+    outdatedAt: (at: number) => {
+      now = at;
+      return absence.outdated;
+    },
   };
-  expect([2200, 3400, 4601, 5600, 6600, 7600, 7601].map(outdatedAt)).toEqual([false, false, true, true, true, true, false]);
+}
+
+test('a process was frozen if it did not run for 1.2 s, until it has heard of all nodes that were connected, or 3 s later', () => {
+  const { absence, heard, outdatedAt } = absenceAt(1000);
+  expect([2200, 3400, 4601].map(outdatedAt)).toEqual([false, false, true]);
+  // What has just arrived may be from before it was frozen, or while it was.
+  heard.set('two', 4700).set('three', 4802);
+  expect(outdatedAt(4900)).toBe(true);
+  heard.set('two', 4901);
+  expect(outdatedAt(5000)).toBe(false);
+  // A session that has ended meanwhile, and does not come back.
+  expect(outdatedAt(6300)).toBe(true);
+  heard.delete('two');
+  heard.set('three', 7000);
+  expect([7400, 8500, 9300, 9301].map(outdatedAt)).toEqual([true, true, true, false]);
+  // It is not waited for again.
+  expect(outdatedAt(10_600)).toBe(true);
+  heard.set('three', 10_801);
+  expect(outdatedAt(10_900)).toBe(false);
+  absence.stop();
+});
+
+test('a process that is frozen again and again knows in between what has happened', () => {
+  const { absence, heard, outdatedAt } = absenceAt(0);
+  heard.delete('three');
+  outdatedAt(0);
+  // Frozen for 1.3 s, and then running for 1.2 s.
+  for (let runs = 1300; runs < 30_000; runs += 2500) {
+    const outdated = [0, 200, 400, 600, 800, 1000, 1200].map((ms) => {
+      if (ms % 400 === 0 && ms > 0) heard.set('two', runs + ms);
+      return outdatedAt(runs + ms);
+    });
+    expect(outdated).toEqual([true, true, false, false, false, false, false]);
+  }
+  absence.stop();
+});
+
+test('what is awaited of a node whose session has ended is awaited for 3 s in which the process runs', () => {
+  const { absence, heard, outdatedAt } = absenceAt(0);
+  expect(outdatedAt(1300)).toBe(true);
+  heard.clear();
+  expect([2300, 3600, 4600, 5599, 5600, 5601].map(outdatedAt)).toEqual([true, true, true, true, true, false]);
   absence.stop();
 });
