@@ -6,8 +6,8 @@ const start = testApps();
 const listed = z.object({ data: z.object({ sessions: z.array(z.object({ id: z.string(), role: z.string(), isOwn: z.boolean() })) }) });
 
 /** A session of the administrator. */
-function session(id: string, lastSeenAt: Date) {
-  return { id: id.repeat(64 / id.length), kind: 'admin', stamp: '', createdAt: lastSeenAt, lastSeenAt };
+function session(id: string, lastSeenAt: Date, createdAt = lastSeenAt) {
+  return { id: id.repeat(64 / id.length), kind: 'admin', stamp: '', createdAt, lastSeenAt };
 }
 
 test('administrators see the sessions that were used in the last hour, without what identifies them to the server, and end one', async () => {
@@ -28,6 +28,17 @@ test('administrators see the sessions that were used in the last hour, without w
   expect((await list()).map(({ id }) => id)).toEqual(['ab'.repeat(8)]);
   const entries = await db.auditEntry.findMany({ where: { resource: 'session', action: 'delete' } });
   expect(entries).toHaveLength(1);
+});
+
+test('a session that is older than a week is not listed, however recently it was used', async () => {
+  const app = await start();
+  const now = Date.now();
+  const week = 7 * 24 * 3_600_000;
+  await app.api.services.store.db.session.createMany({
+    data: [session('ab', new Date(now), new Date(now - week + 60_000)), session('cd', new Date(now), new Date(now - week - 1))],
+  });
+  const { sessions } = listed.parse(await (await app.graphql({ query: '{ sessions { id role isOwn } }' })).json()).data;
+  expect(sessions.map(({ id }) => id)).toEqual(['ab'.repeat(8)]);
 });
 
 test('users see no sessions, nor the traffic of the server, and the order by last connection puts the newest first', async () => {

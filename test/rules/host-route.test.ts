@@ -48,6 +48,11 @@ describe('a host pattern', () => {
     '*.1.2.3.4',
     'fe80::1%eth0',
     '[1.2.3.4]',
+    '[a.com]',
+    '*.[a.com]',
+    '[[::1]]',
+    '[::1].',
+    'a.com..',
   ])('%j is none', (text) => expect(hostPattern(text)).toBeUndefined());
 
   test('of any text is one that is its own pattern, or none', () => {
@@ -74,6 +79,9 @@ describe('the host of a request', () => {
     ['a.com:80:80', undefined],
     ['a.com:x', undefined],
     ['[::1', undefined],
+    ['[a.com]', undefined],
+    ['[a.com]:80', undefined],
+    ['[fe80::1%eth0]:80', undefined],
     ['http://a.com', undefined],
   ])('%j is %s', (header, host) => expect(requestedHost(header)).toBe(host));
 

@@ -30,6 +30,7 @@ eitherDialect('the check of a certificate before it is stored', (databases) => {
       fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
     expect(await problemsOf(api, { ...pair, host: '*.p.example.com' })).toEqual({ usable: true, problems: [] });
+    expect(await problemsOf(api, { ...pair, host: ' A.P.Example.com. ' })).toEqual({ usable: true, problems: [] });
     expect(await problemsOf(api, { ...pair, host: 'example.com' })).toEqual({ usable: false, problems: ['NOT_COVERED'] });
     expect(await problemsOf(api, pair)).toEqual({ usable: true, problems: [] });
     expect(await api.code(check, { ...pair, host: 'no host/' })).toBe('HOST_INVALID');

@@ -5,19 +5,19 @@ import type { TestStore } from '../support/test-store.ts';
 import { eachDialect } from '../support/database.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { RawPeer } from '../support/raw-peer.ts';
-import { seedClients } from '../support/seed.ts';
+import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 import { CLIENT, fresh, startEngine } from '../support/tunnel.ts';
 
 const MOST = Number.MAX_SAFE_INTEGER;
 const seen = { connected: false, rate: 0, connections: 3, address: '', localAddress: '', version: '', lastOnlineAt: null };
 
-/** Makes the database refuse to change a client. */
-async function spoil({ db, dialect }: TestStore, id: number): Promise<void> {
+/** Makes the database refuse to change a record. */
+async function spoil({ db, dialect }: TestStore, id: number, table = 'Client'): Promise<void> {
   const statements = dialect === 'sqlite'
-    ? [`CREATE TRIGGER spoilt BEFORE UPDATE ON "Client" WHEN NEW.id = ${id} BEGIN SELECT RAISE(ABORT, 'spoilt'); END`]
+    ? [`CREATE TRIGGER spoilt BEFORE UPDATE ON "${table}" WHEN NEW.id = ${id} BEGIN SELECT RAISE(ABORT, 'spoilt'); END`]
     : [
       "CREATE FUNCTION spoilt() RETURNS trigger AS $$ BEGIN RAISE EXCEPTION 'spoilt'; END $$ LANGUAGE plpgsql",
-      `CREATE TRIGGER spoilt BEFORE UPDATE ON "Client" FOR EACH ROW WHEN (NEW.id = ${id}) EXECUTE FUNCTION spoilt()`,
+      `CREATE TRIGGER spoilt BEFORE UPDATE ON "${table}" FOR EACH ROW WHEN (NEW.id = ${id}) EXECUTE FUNCTION spoilt()`,
     ];
   for (const statement of statements) await db.$executeRawUnsafe(statement);
 }
@@ -57,6 +57,29 @@ eachDialect('running state', (databases) => {
     await saver.stop();
     expect(await store.db.client.findUnique({ where: { id: bad } })).toMatchObject({ inletBytes: BigInt(900 + 78) });
     expect(restored).toEqual([]);
+  });
+
+  test('a host that cannot be stored does not affect the clients, tunnels and hosts around it, some of which have the same id', async () => {
+    const store = await databases.openEmpty();
+    const [owner = 0, ...clients] = await seedClients(store, 5);
+    const [tunnels, hosts] = [await seedTunnels(store, owner, 9), await seedHosts(store, owner, 7)];
+    const bad = hosts[3] ?? 0;
+    await spoil(store, bad, 'Host');
+    const moving = (id: number) => ({ id, rate: 0, connections: 0, inletBytes: 10 + id, exportBytes: 0 });
+    const batch: CounterBatch = {
+      clients: [owner, ...clients].map((id) => ({ ...moving(id), ...seen })),
+      tunnels: tunnels.map((id) => ({ ...moving(id), running: false })),
+      hosts: hosts.map(moving),
+    };
+    const log = new LogRecorder();
+    const saver = new StateSaver({ takeDirty: async () => batch, restoreDirty: async () => {} }, store, log.logger);
+    await saver.stop();
+    const stored = (ids: readonly number[]) => ids.map((id) => ({ id, inletBytes: BigInt(10 + id) }));
+    const read = { select: { id: true, inletBytes: true }, orderBy: { id: 'asc' } } as const;
+    expect(await store.db.client.findMany(read)).toEqual(stored([owner, ...clients]));
+    expect(await store.db.tunnel.findMany(read)).toEqual(stored(tunnels));
+    expect(await store.db.host.findMany({ ...read, where: { id: { not: bad } } })).toEqual(stored(hosts.filter((id) => id !== bad)));
+    expect(log.entries.filter(({ level }) => level >= 50)).toMatchObject([{ count: 1, records: [`host ${bad}`] }]);
   });
 
   test('texts of an agent that no database can store are sanitized, and all records are stored', async () => {

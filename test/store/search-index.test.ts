@@ -12,6 +12,7 @@ import { Searches } from '../../src/store/sqlite/search.ts';
 import { WorkerLink } from '../../src/store/sqlite/worker-link.ts';
 import { eachDialect, testDatabases, type TestDatabase } from '../support/database.ts';
 import { sized } from '../support/endurance.ts';
+import { describeWith } from '../support/programs.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
 import type { TestStore } from '../support/test-store.ts';
 
@@ -303,6 +304,26 @@ describe('a table that is too large for the memory', () => {
     expect(index.put('Host', [1, 1], hosts(512))).toBe(false);
     expect(index.find({ table: 'Client', ...search })?.total).toBe(512);
     expect(index.find({ table: 'User', ...search })?.total).toBe(128);
+  });
+});
+
+describeWith('initdb', 'a table that is too large for the memory, on PostgreSQL', () => {
+  const databases = testDatabases('postgresql');
+
+  test('is searched in the database, with the same pages', async () => {
+    const store = await databases.openEmpty();
+    await seedClients(store, 200);
+    const pages = () => Promise.all([0, 3].map((offset) => store.clientPage({ search: 'office 1', desc: true, offset, limit: 4 })));
+    const inMemory = await pages();
+    expect(inMemory).toMatchObject([{ total: 111 }, { total: 111 }]);
+    // What the worker answers to every question about such a table.
+    const asked = jest.spyOn(WorkerLink.prototype, 'ask').mockResolvedValue(undefined);
+    try {
+      expect(await pages()).toEqual(inMemory);
+      expect(asked).toHaveBeenCalledWith('find', expect.anything());
+    } finally {
+      asked.mockRestore();
+    }
   });
 });
 

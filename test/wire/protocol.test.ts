@@ -1,6 +1,6 @@
 import { brotliCompressSync } from 'node:zlib';
 import fc from 'fast-check';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Batch } from '../../src/wire/batch.ts';
 import { Frame, FrameReader, ProtocolError, type FrameType } from '../../src/wire/frames.ts';
 import { Mux } from '../../src/wire/mux.ts';
@@ -159,6 +159,29 @@ test('a silent peer is disconnected after 2.4 heartbeats, a live one is not', as
     living.mux.close('enough');
   }, 300);
   expect(await living.ended).toBe('enough');
+});
+
+test('a peer that says nothing is given up between 12 and 12.5 s after it was last heard, in time for what waits 15 s for it', async () => {
+  const { dialed, accepted } = await socketPair();
+  sockets.push(dialed, accepted);
+  jest.useFakeTimers();
+  try {
+    let reason = '';
+    const mux = new Mux(accepted, 'server', {
+      onOpen: () => {},
+      onControl: () => {},
+      onClose: (why) => {
+        reason = why;
+      },
+    });
+    jest.advanceTimersByTime(12_499);
+    expect(reason).toBe('');
+    jest.advanceTimersByTime(2);
+    expect(reason).toBe('no sign of life for 12.5 s');
+    expect(mux.silence).toBeGreaterThan(12_000);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 test('requests are read from the payload of OPEN, however often and of however many kinds, and what is none is none', () => {

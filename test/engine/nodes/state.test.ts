@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { NodesFace } from '../../../src/engine/nodes/nodes-face.ts';
 import { eventually, eventuallyAsync } from '../../support/eventually.ts';
-import { openEverywhere, startNodes } from '../../support/nodes.ts';
+import { applyEverywhere, openEverywhere, startNodes } from '../../support/nodes.ts';
 import { roundTrip, closed, startEcho, visit } from '../../support/target.ts';
-import { CLIENT, startAgent } from '../../support/tunnel.ts';
+import { CLIENT, openTunnel, startAgent } from '../../support/tunnel.ts';
 
 const LIMITED = { ...CLIENT, ipWhite: true, ipWhitePassword: 'word', ipWhiteList: ['127.0.0.0/8'] };
 
@@ -39,6 +39,36 @@ test('the state of a client is that of its home, at every node', async () => {
   expect(await face.agentSessions(CLIENT.id)).toMatchObject([{ until: null, version: '0.0.1' }]);
   expect(await face.tunnelStates([tunnel.id, 99])).toMatchObject([{ running: true, connections: 1, inletBytes: 5 }, undefined]);
   for (const one of [face, homeFace]) expect(await one.traffic()).toMatchObject({ connections: 1, inletBytes: 5, exportBytes: 5 });
+});
+
+test('the states of more tunnels than one request between nodes may name come in the order of their ids', async () => {
+  const { home, entry, tunnel, face } = await serving();
+  await roundTrip(await visit(tunnel.port), 'hello');
+  const ids = [tunnel.id];
+  for (let n = 0; n < 60; n++) {
+    const [other] = await openEverywhere([home, entry], { mode: 'secret', password: `word ${n}` });
+    if (other) ids.unshift(other.id);
+  }
+  const states = await eventuallyAsync(() => face.tunnelStates(ids), (all) => all.some((state) => state?.exportBytes === 5));
+  expect(states.map((state) => state?.inletBytes)).toEqual(ids.map((id) => id === tunnel.id ? 5 : 0));
+});
+
+test('the traffic of the installation is the sum over all its servers', async () => {
+  const nodes = await startNodes(['one', 'two', 'three']);
+  const echo = await startEcho();
+  for (const [index, node] of nodes.entries()) {
+    const client = { ...CLIENT, id: index + 1, vkey: `key-of-client-${index + 1}` };
+    await applyEverywhere(nodes, { kind: 'client', client });
+    await startAgent(node, { vkey: client.vkey });
+    const tunnel = await openTunnel(node, { clientId: client.id, targets: [echo.address] });
+    await roundTrip(await visit(tunnel.port), 'x'.repeat(10 ** index));
+  }
+  for (const { engine } of nodes) {
+    if (!engine.nodes) throw new Error('it is a node');
+    const face = new NodesFace(engine, engine.nodes);
+    const traffic = await eventuallyAsync(() => face.traffic(), ({ exportBytes }) => exportBytes >= 111);
+    expect(traffic).toMatchObject({ connections: 3, inletBytes: 111, exportBytes: 111 });
+  }
 });
 
 test('connections are listed and closed, and targets probed, through any node', async () => {
