@@ -7,6 +7,13 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 const file = path.join(temporaryDirectory(), 'agent.toml');
 const given = { servers: undefined, tls: undefined, vkey: undefined, allowFiles: [] };
 
+/** What `--json` prints: one line that ends. */
+async function jsonLine(): Promise<string> {
+  const { text } = await checkConfig(file, given, true);
+  expect(text).toMatch(/^.+\n$/);
+  return text;
+}
+
 test('what a configuration file would do is listed, without secrets', async () => {
   writeFileSync(
     file,
@@ -50,11 +57,7 @@ test('what a configuration file would do is listed, without secrets', async () =
       '',
     ],
   });
-  expect(JSON.parse((await checkConfig(file, given, true)).text)).toEqual({
-    file,
-    ok: true,
-    steps: text.split('\n').slice(1, -1).map((line) => line.trim()),
-  });
+  expect(JSON.parse(await jsonLine())).toEqual({ file, ok: true, steps: text.split('\n').slice(1, -1).map((line) => line.trim()) });
 });
 
 test('problems are listed with their lines instead', async () => {
@@ -62,5 +65,5 @@ test('problems are listed with their lines instead', async () => {
   const { ok, text } = await checkConfig(file, given, false);
   expect(ok).toBe(false);
   expect(text).toMatch(/^.*agent\.toml:5: .*\n$/);
-  expect(JSON.parse((await checkConfig(file, given, true)).text)).toEqual({ file, ok: false, problems: [text.trim()] });
+  expect(JSON.parse(await jsonLine())).toEqual({ file, ok: false, problems: [text.trim()] });
 });

@@ -113,6 +113,15 @@ test.each([
   }
 });
 
+test('the items of a list stay in their order, also when some of them come later', async () => {
+  const later = (value: number) => new Promise<number>((resolve) => setImmediate(() => resolve(value)));
+  const query = new GraphQLObjectType({
+    name: 'Query',
+    fields: { list: { type: new GraphQLList(GraphQLInt), resolve: () => [later(1), 2, null, later(4), Promise.resolve(null), 6] } },
+  });
+  expect(await compileOperation(new GraphQLSchema({ query }), document('{ list }'))({}, {})).toEqual({ list: [1, 2, null, 4, null, 6] });
+});
+
 test('a compiled operation that has failed resolves nothing of what comes later', async () => {
   const resolved = jest.fn();
   const item = new GraphQLObjectType({ name: 'Item', fields: { value: { type: GraphQLInt, resolve: resolved } } });

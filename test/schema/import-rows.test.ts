@@ -37,6 +37,22 @@ describe('the parts of an import', () => {
     }
   });
 
+  test.each([
+    ['maxClients', 2 ** 31],
+    ['maxTunnels', 2 ** 31],
+    ['maxTunnels', -1],
+    ['id', 2 ** 31],
+    ['id', 0],
+    ['expiresAt', 1.5],
+    ['unknown', 1],
+  ])('with a user whose %s is %d, which cannot be stored, are refused by the name of the field', (field, value) => {
+    const user = { kind: 'user', source: 'x', id: 1, username: 'alice', password: '', enabled: true, remark: '', tokenHash: '', ...none };
+    expect(new ImportStage().add('one', `${JSON.stringify({ ...user, maxClients: 2 ** 31 - 1 })}\n`)).toBe(1);
+    expect(() => new ImportStage().add('one', `${JSON.stringify({ ...user, [field]: value })}\n`)).toThrow(
+      expect.objectContaining({ code: 'INVALID_INPUT', message: expect.stringContaining(field) }),
+    );
+  });
+
   test('are at most 128 Mi characters', () => {
     const stage = new ImportStage();
     stage.add('one', line('a'));
