@@ -212,18 +212,22 @@ test("reports about targets, tunnels or hosts that are not among an agent's entr
   await server.engine.apply({ kind: 'host', host });
   const own = await openTunnel(server, { clientId: 2, targets: [a.address] });
   const stored = await openTunnel(server, { clientId: 2, targets: [a.address] });
+  // Its id is that of a tunnel that the agent may report on.
+  const namesake = hostOf({ id: own.id, clientId: 2, host: 'namesake.test', targets: [a.address] });
+  await server.engine.apply({ kind: 'host', host: namesake });
   // It claims the tunnel of another client too.
   const link = await connect(server, otherKey, [['tunnel', own.id], ['tunnel', tunnel.id]]);
   const out = { healthy: false, failures: 3, ageMs: 0, error: 'x' };
-  for (const [of, id] of [['tunnel', tunnel.id], ['host', host.id], ['tunnel', 99], ['tunnel', stored.id], ['tunnel', own.id]] as const) {
-    link.send({ type: 'health', of, id, check: quick, targets: [{ target: id === own.id ? 'elsewhere:1' : a.address, ...out }] });
+  const reports = [['tunnel', tunnel.id], ['host', host.id], ['tunnel', 99], ['tunnel', stored.id], ['host', namesake.id], ['tunnel', own.id]] as const;
+  for (const [of, id] of reports) {
+    link.send({ type: 'health', of, id, check: quick, targets: [{ target: of === 'tunnel' && id === own.id ? 'elsewhere:1' : a.address, ...out }] });
   }
   expect(await shown(server, 'tunnel', own.id, (health) => health !== null)).toEqual({
     ...quick,
     targets: [{ target: a.address, healthy: true, failures: 0, since: null, lastError: '' }],
   });
   for (const { id } of [tunnel, stored]) expect(server.engine.tunnelState(id)?.health).toBeNull();
-  expect(server.engine.hostState(host.id)?.health).toBeNull();
+  for (const { id } of [host, namesake]) expect(server.engine.hostState(id)?.health).toBeNull();
 });
 
 test("a tunnel or host that moves to another client leaves its agent's reports behind", async () => {

@@ -258,6 +258,12 @@ eitherDialect('the endpoints under /client', (databases) => {
       expect(await record()).toEqual({ code: 1, data: { ...fullRecord, WebUserName: '' } });
     });
 
+    test('replaces the web login when asked to remove it and given another one', async () => {
+      expect(await body('/client/edit/', { id: 1, clear_legacy_web_login: '1', web_username: 'other', web_password: 'another' })).toEqual(saved);
+      expect(await record()).toEqual({ code: 1, data: { ...fullRecord, WebUserName: 'other' } });
+      expect(await body('/login/verify', { username: 'other', password: 'another' })).toMatchObject({ status: 1 });
+    });
+
     test("refuses an expiry later than the owner's", async () => {
       await addUser({ expiresAt: new Date(2027, 5, 1) });
       expect(await body('/client/edit/', { id: 1, user_id: 1, expire_time: '2027-06-01 00:00:01' })).toEqual(refused('client expiry later than owner expiry'));

@@ -320,8 +320,11 @@ eitherDialect('diagnosis', (databases) => {
   test('each finding and each fix has a code with parameters, from which the text is made', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api, { maxConnections: 2 });
-    await newHost(api, { clientId, host: 'a.com', targets: ['80'] });
-    api.engine.clients.set(clientId, { ...online, connections: 2, refusals: { connections: 3 } });
+    const hostId = await newHost(api, { clientId, host: 'a.com', targets: ['80'] });
+    api.engine.clients.set(clientId, { ...online, connections: 2, refusals: { connections: 5 } });
+    const [state] = await api.engine.hostStates([hostId]);
+    // The other two came through other hosts and tunnels.
+    if (state) api.engine.hosts.set(hostId, { ...state, refusals: { connections: 3 } });
     const { gates } = z.object({ gates: z.array(z.looseObject({ name: z.string() })) }).parse(
       await api.record(
         '{ diagnoseHost(host: "a.com", scheme: HTTP) { gates { name findings { code text params { name value } } fix { code text params { name value } } refusals { cause count } explanation remedy } } }',

@@ -57,6 +57,24 @@ test('an unknown key id is not proven either', async () => {
   expect(await proving).toMatchObject({ code: 'refused' });
 });
 
+test('what an agent sends while it waits for its turn is not read, and waits with it', async () => {
+  const { agent, server } = await pair();
+  const order: string[] = [];
+  const pause = server.pause.bind(server);
+  server.pause = () => {
+    order.push('paused');
+    pause();
+  };
+  const queued = async () => {
+    order.push('queued');
+  };
+  const proving = prove(agent);
+  const offer = await acceptHandshake(server, { timeoutMs: 2000, queued, keyOf: () => VKEY });
+  expect(order).toEqual(['paused', 'queued']);
+  offer.accept({});
+  await proving;
+});
+
 test('an impostor that does not know the vkey is unmasked by the agent', async () => {
   const { agent, server } = await pair();
   const proving = prove(agent).catch((error: unknown) => error);
