@@ -156,3 +156,30 @@ test('the addresses of an IPv6 network count as one, and a mapped IPv4 address a
   expect(fail(attempts, '2001:db8:0:ff::1', 'x')).toBeGreaterThan(0);
   expect(fail(attempts, '2001:db8:0:100::1', 'x')).toBe(0);
 });
+
+test('wrong guesses at other servers count for address, name and key, and are neither reported nor passed on again', () => {
+  const attempts = new Attempts();
+  const reported: unknown[] = [];
+  attempts.watch((suspicion) => reported.push(suspicion));
+  attempts.share({ failed: (failure) => reported.push(failure), freed: (source) => reported.push(source) });
+  for (let n = 0; n < 59; n++) attempts.hear({ credential: 'basic', address: `198.18.0.${n % 9}`, name: 'victim' }, now);
+  expect(attempts.begin('basic', '192.0.2.1', 'victim', now).wait).toBe(0);
+  expect(attempts.begin('basic', '192.0.2.2', 'victim', now).wait).toBe(60_000);
+  for (let n = 0; n < 10; n++) attempts.hear({ credential: 'login', address: '192.0.2.3', name: `name ${n}` }, now);
+  expect(fail(attempts, '192.0.2.3', 'another')).toBe(60_000);
+  for (let n = 0; n < 3; n++) attempts.hear({ credential: 'vkey', address: '192.0.2.4', name: `key ${n}` }, now);
+  expect(attempts.queueKey('192.0.2.4', now, { lastSeenAt: '' })).toBeGreaterThan(0);
+  attempts.hearFreed({ kind: 'name', source: 'victim' }, now);
+  expect(attempts.begin('basic', '192.0.2.5', 'victim', now).wait).toBe(0);
+  for (const source of ['192.0.2.3', '192.0.2.4']) attempts.hearFreed({ kind: 'address', source }, now);
+  expect([attempts.lockouts(now), fail(attempts, '192.0.2.6', 'another'), attempts.queueKey('192.0.2.4', now, { lastSeenAt: '' })]).toEqual([[], 0, 0]);
+  // Only the guess that was made here.
+  expect(reported).toEqual([{ credential: 'login', address: '192.0.2.6', name: 'another' }, expect.objectContaining({ news: 'failure', name: 'another' })]);
+});
+
+test('guesses that other servers report guard a name as those made here: three a minute from each address', () => {
+  const attempts = new Attempts();
+  for (let n = 0; n < 60; n++) attempts.hear({ credential: 'login', address: `198.18.0.${n}`, name: 'victim' }, now);
+  for (let n = 0; n < 2; n++) attempts.hear({ credential: 'login', address: '192.0.2.1', name: 'victim' }, now);
+  expect(times(2, () => fail(attempts, '192.0.2.1', 'victim'))).toEqual([0, 60_000]);
+});
