@@ -8,7 +8,7 @@ import type { Plan } from './api/calls.ts';
 import { measureList } from './api/list.ts';
 import { measurePages, measurePostgresqlPages } from './api/pages.ts';
 import { measureSearch } from './api/search.ts';
-import { measurePostgresqlWrites, measureWrites } from './api/writes.ts';
+import { measurePostgresqlWrites, measureWrites, measureWritesOfNodes } from './api/writes.ts';
 import { Quiet } from './quiet.ts';
 import { Results } from './results.ts';
 import { nameOf } from './sides/adit.ts';
@@ -16,9 +16,9 @@ import { nameOf } from './sides/adit.ts';
 /**
  * Measures the API. `list`: a signed POST /client/list/ compared with an Express route that answers the same bytes; `search`: for
  * part of a text; `pages`: that a page by any order costs the same in lists of any size, on SQLite and on PostgreSQL; `writes`: new tunnels
- * by eight callers, on both.
+ * by eight callers, on both; `writes-nodes`: through one, two and three servers on one database.
  *
- *     npm run bench:api -- [--rounds 5] [--seconds 5] [--wait 60] [--only list,search,pages,pages-postgresql,writes,writes-postgresql] [--against DIR] [--out FILE]
+ *     npm run bench:api -- [--rounds 5] [--seconds 5] [--wait 60] [--only list,search,pages,pages-postgresql,writes,writes-postgresql,writes-nodes] [--against DIR] [--out FILE]
  *
  * --against: another compiled checkout of Adit, compared with this one except for `pages`; may be given more than once, and the first has goals.
  */
@@ -29,6 +29,7 @@ const measurements: Readonly<Record<string, (plan: Plan) => Promise<void>>> = {
   'pages-postgresql': measurePostgresqlPages,
   writes: measureWrites,
   'writes-postgresql': measurePostgresqlWrites,
+  'writes-nodes': measureWritesOfNodes,
 };
 
 const { values: options } = parseArgs({

@@ -10,15 +10,16 @@ import { cpuMeter } from '../usage.ts';
 import type { Measured, Samples } from '../report.ts';
 import type { Results } from '../results.ts';
 import type { Sample } from '../works/work.ts';
-import { wrk } from '../wrk.ts';
+import { wrk, type WrkResult } from '../wrk.ts';
 
 const ownRoot = path.resolve(import.meta.dirname, '../..');
 
 /** Something that is called over and over. */
 export interface Called {
   readonly name: string;
-  readonly url: string;
-  readonly pid: number;
+  /** The callers are divided between these. */
+  readonly urls: readonly string[];
+  readonly pids: readonly number[];
   /** The fields of the form other than the signature. */
   readonly form: string;
   readonly connections: number;
@@ -78,7 +79,7 @@ export async function measureAll(called: readonly Called[], { rounds, seconds, q
 }
 
 /** The form is signed each time: a signature is valid for 20 s. */
-async function measure({ url, pid, form, connections }: Called, seconds: number): Promise<Sample> {
+async function measure({ urls, pids, form, connections }: Called, seconds: number): Promise<Sample> {
   const { auth_key: authKey, timestamp } = signedNow();
   const script = path.join(scratchDirectory(), 'post.lua');
   writeFileSync(
@@ -88,7 +89,9 @@ wrk.headers["Content-Type"] = "application/x-www-form-urlencoded"
 wrk.body = "auth_key=${authKey}&timestamp=${timestamp}&${form}"
 `,
   );
-  const used = cpuMeter([pid]);
-  const { perSecond, requests, errors } = await wrk({ url, connections, seconds, script });
-  return { figures: { 'requests/s': perSecond, 'CPU us/request': used(requests) * 1e6 }, errors };
+  const used = cpuMeter(pids);
+  const results = await Promise.all(urls.map((url) => wrk({ url, connections: connections / urls.length, seconds, script })));
+  const sum = (of: (result: WrkResult) => number) => results.reduce((total, result) => total + of(result), 0);
+  const errors = [...new Set(results.map((result) => result.errors).filter((text) => text !== ''))].join('; ');
+  return { figures: { 'requests/s': sum(({ perSecond }) => perSecond), 'CPU us/request': used(sum(({ requests }) => requests)) * 1e6 }, errors };
 }

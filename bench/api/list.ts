@@ -17,7 +17,7 @@ export async function measureList(plan: Plan): Promise<void> {
   const nps = await startNpsWith(FEW, (line) => plan.results.say(line));
   const peers = [
     await startExpress(small[0]?.page, form),
-    ...(nps ? [{ ...form, name: 'NPS', url: `http://127.0.0.1:${nps.httpPort}${path}`, pid: nps.child.pid }] : []),
+    ...(nps ? [{ ...form, name: 'NPS', urls: [`http://127.0.0.1:${nps.httpPort}${path}`], pids: [nps.child.pid] }] : []),
   ];
   const samples = await measureAll([...small.map(({ called }) => called), large.called, ...peers], plan);
   plan.results.add({
@@ -51,5 +51,5 @@ async function startList(checkout: Checkout, clients: number): Promise<Listed> {
     rows: z.array(z.object({ Id: z.number(), IsConnect: z.literal(false), Rate: z.object({ NowRate: z.literal(0) }) })).length(10),
     total: z.literal(clients),
   }).parse(page);
-  return { called: { name: checkout.name, url: `http://127.0.0.1:${server.httpPort}${path}`, pid: server.child.pid, ...form }, page };
+  return { called: { name: checkout.name, urls: [`http://127.0.0.1:${server.httpPort}${path}`], pids: [server.child.pid], ...form }, page };
 }

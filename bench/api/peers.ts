@@ -15,7 +15,7 @@ export async function startExpress(page: unknown, called: Pick<Called, 'form' | 
   writeFileSync(file, JSON.stringify(page));
   const child = new Child(process.execPath, [path.join(import.meta.dirname, 'static-server.mjs'), file]);
   const [, port = ''] = await child.says(/listening on (\d+)/);
-  return { ...called, name: EXPRESS, url: `http://127.0.0.1:${port}/page`, pid: child.pid };
+  return { ...called, name: EXPRESS, urls: [`http://127.0.0.1:${port}/page`], pids: [child.pid] };
 }
 
 /** An NPS server with so many clients, with the texts that ours have; undefined = there is no such program here. @param say prints that */

@@ -37,10 +37,10 @@ export async function measureSearch(plan: Plan): Promise<void> {
         const page = await call(server, path, { search, limit: 10 });
         z.object({ total: z.literal(total) }).parse(page);
         pages.push(page);
-        called.push({ ...form, name, url: `http://127.0.0.1:${server.httpPort}${path}`, pid: server.child.pid });
+        called.push({ ...form, name, urls: [`http://127.0.0.1:${server.httpPort}${path}`], pids: [server.child.pid] });
       }
       if (list === 'clients') called.push(await startExpress(pages[0], form));
-      if (list === 'clients' && nps) called.push({ ...form, name: 'NPS', url: `http://127.0.0.1:${nps.httpPort}${path}`, pid: nps.child.pid });
+      if (list === 'clients' && nps) called.push({ ...form, name: 'NPS', urls: [`http://127.0.0.1:${nps.httpPort}${path}`], pids: [nps.child.pid] });
       const found = total === 0 ? 'no row' : 'every row';
       plan.results.add({
         name: `search-${list}-${total === 0 ? 'none' : 'all'}`,

@@ -4,6 +4,7 @@ import type { AuditPage, AuditQuery } from './audit.ts';
 import { ChangeLog, pruneLog } from './change-log.ts';
 import { CommitFollower } from './commit-follower.ts';
 import { DatabaseHealth } from './database-health.ts';
+import { untilNoDeadlock } from './deadlock.ts';
 import { StoreError } from './errors.ts';
 import { Prisma, type PrismaClient } from './generated/sqlite/client.ts';
 import { type AuditConditions, auditPages } from './hot/audit.ts';
@@ -198,7 +199,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {}, alone = 
     },
     storedTotals: (clientId) => storedTotals(db, clientId),
     tryWrite: () => tryWrite(transaction, dialect),
-    forgetRunningState: (alive = []) => forgetRunningState(transaction, alive),
+    forgetRunningState: (alive = []) => untilNoDeadlock(() => forgetRunningState(transaction, alive)),
     forgetDeclared: () =>
       transaction(async (tx) => {
         await tx.tunnel.deleteMany({ where: { noStore: true } });

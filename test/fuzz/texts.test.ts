@@ -45,7 +45,7 @@ import { healthMessage } from '../../src/wire/health.ts';
 import { sized } from '../support/endurance.ts';
 import { corpus, keepInput, keptInputs } from '../support/fuzz/corpus.ts';
 import { anyText, cases, hostileTexts, parsed, type Refusal } from '../support/outside-input.ts';
-import { schemaSettings } from '../support/schema.ts';
+import { schemaSettings } from '../support/schema-settings.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** Everything that reads what comes from outside: its name, how it reads a text, how it refuses one, and of how many texts it is given one. */

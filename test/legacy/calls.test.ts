@@ -301,6 +301,7 @@ test('an internal error only returns an id', async () => {
     expect.objectContaining({ message: expect.stringContaining('Total') }),
   ]);
   const emptied = await apis.start();
-  await emptied.store.db.$executeRaw`DROP TABLE "Client"`;
+  await emptied.store.db.$executeRaw`ALTER TABLE "Client" RENAME TO "Gone"`;
   expect(await call('/client/getclient/', { id: 1, ...parameters }, {}, emptied)).toEqual([500, { code: 0, msg: masked }]);
+  await emptied.store.db.$executeRaw`ALTER TABLE "Gone" RENAME TO "Client"`;
 });

@@ -21,7 +21,7 @@ import { userContract } from './contract/user.ts';
  */
 
 const contract: Contract = { ...otherContract, ...clientContract, ...userContract, ...tunnelContract, ...hostContract };
-const apis = testApis(testDatabases('sqlite'));
+const apis = testApis(testDatabases('sqlite', { alone: true }));
 const encodings: readonly Encoding[] = ['urlencoded', 'multipart', 'json', 'query'];
 /** All routes are found by the same look at the path: in `npm test`, these are called by every spelling, the others by two and by their aliases. */
 const everySpelling = new Set(sized(['/client/list', '/client/add', '/index/getonetunnel'], routes.map(({ path }) => path)));

@@ -8,7 +8,7 @@ import { eachDialect } from '../support/database.ts';
 import { FakeEngine } from '../support/engine.ts';
 import { falseCounts } from '../support/false-counts.ts';
 import { everything, importFolder, npsClient, npsFolder, npsHost, npsTunnel, npsUser } from '../support/nps-folder.ts';
-import { schemaSettings } from '../support/schema.ts';
+import { schemaSettings } from '../support/schema-settings.ts';
 import type { TestStore } from '../support/test-store.ts';
 
 const logins = { adminUsername: 'admin', adminPassword: 'the password of the administrator', allowVkeyLogin: false };

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { TunnelConflicts } from '../../src/schema/import/conflicts.ts';
-import { schemaSettings } from '../support/schema.ts';
+import { schemaSettings } from '../support/schema-settings.ts';
 
 test.each([
   ['', '', true],

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { userRow } from '../../src/schema/import/rows.ts';
 import { ImportStage } from '../../src/schema/import/stage.ts';
 import { Problems } from '../../src/schema/values/problems.ts';
-import { schemaSettings } from '../support/schema.ts';
+import { schemaSettings } from '../support/schema-settings.ts';
 
 const none = { maxClients: 0, maxTunnels: 0, expiresAt: null, createdAt: null } as const;
 

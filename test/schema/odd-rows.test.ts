@@ -4,7 +4,7 @@ import { testDatabases } from '../support/database.ts';
 import { openTestSchema } from '../support/schema.ts';
 import { seedClients, seedTunnels } from '../support/seed.ts';
 
-const databases = testDatabases('sqlite');
+const databases = testDatabases('sqlite', { alone: true });
 
 test.each([
   ['a text where numbers and times are', "'odd'"],

@@ -39,4 +39,4 @@ eachDialect('a new tunnel', (databases) => {
     expect(statements.length).toBeLessThan(8 * 4);
     expect(await store.db.tunnel.count()).toBe(8);
   });
-});
+}, { alone: true });

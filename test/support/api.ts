@@ -17,7 +17,8 @@ import type { TestStore } from './test-store.ts';
 import { emptyStore } from './empty-store.ts';
 import { FakeEngine } from './engine.ts';
 import { LogRecorder } from './log-recorder.ts';
-import { schemaSettings } from './schema.ts';
+import { ownEngines } from './own-engines.ts';
+import { schemaSettings } from './schema-settings.ts';
 
 /** How the parameters of a call travel. */
 export type Encoding = 'urlencoded' | 'multipart' | 'json' | 'query';
@@ -105,6 +106,7 @@ export function testApis(databases: TestDatabases, { realPasswords = false }: { 
 
 async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): Promise<Api & { stop: () => Promise<void> }> {
   const engine = new FakeEngine();
+  ownEngines.set(store, engine);
   const log = new LogRecorder();
   const clock: Api['clock'] = { now: undefined };
   const now = () => clock.now ?? Date.now();

@@ -1,15 +1,26 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import process from 'node:process';
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from '@jest/globals';
 import pino from 'pino';
 import type { Dialect } from '../../src/store/migrations.ts';
 import { openStore } from '../../src/store/store.ts';
-import { emptyStore } from './empty-store.ts';
+import { emptyStore, whenEmptied } from './empty-store.ts';
 import { endurance } from './endurance.ts';
+import type { FirstNode } from './first-node.ts';
+import { ownEngines } from './own-engines.ts';
 import { type PostgresqlServer, startPostgresql } from './postgresql.ts';
 import { describeWith } from './programs.ts';
 import { type TestStore, writable } from './test-store.ts';
+
+/** The suites run on PostgreSQL only, on the second of two nodes: `ADIT_TEST_ON=second-of-two npm test -- test/schema/ test/legacy/`. */
+const onSecondNode = process.env['ADIT_TEST_ON'] === 'second-of-two';
+
+/** Whether a suite is about one server, or about SQLite, so that it never runs on the second of two nodes. */
+interface OneServer {
+  readonly alone?: boolean;
+}
 
 /** A database of a test's own, and how to open it. */
 export interface TestDatabase {
@@ -38,9 +49,9 @@ export interface TestDatabases {
  *       test('...', async () => { const store = await databases.openEmpty(); ... });
  *     });
  */
-export function eachDialect(name: string, suite: (databases: TestDatabases) => void): void {
-  describe(`${name} on SQLite`, () => suite(testDatabases('sqlite')));
-  describeWith('initdb', `${name} on PostgreSQL`, () => suite(testDatabases('postgresql')));
+export function eachDialect(name: string, suite: (databases: TestDatabases) => void, one: OneServer = {}): void {
+  if (!onSecondNode || one.alone) describe(`${name} on SQLite`, () => suite(testDatabases('sqlite', one)));
+  describeWith('initdb', `${name} on PostgreSQL`, () => suite(testDatabases('postgresql', one)));
 }
 
 /**
@@ -48,12 +59,15 @@ export function eachDialect(name: string, suite: (databases: TestDatabases) => v
  * SQL of its own, conflicts, transactions or the order of rows as its subject is for {@link eachDialect}.
  */
 export function eitherDialect(name: string, suite: (databases: TestDatabases) => void): void {
-  if (endurance) eachDialect(name, suite);
+  if (endurance || onSecondNode) eachDialect(name, suite);
   else describe(`${name} on SQLite`, () => suite(testDatabases('sqlite')));
 }
 
-/** Makes the databases of the `describe` that it is called in. */
-export function testDatabases(dialect: Dialect): TestDatabases {
+/** Makes the databases of the `describe` that it is called in. @param usual the dialect, unless the suites run on the second of two nodes */
+export function testDatabases(usual: Dialect, { alone = !onSecondNode }: OneServer = {}): TestDatabases {
+  const dialect = alone ? usual : 'postgresql';
+  /** The other nodes on the databases of stores, if there are any. */
+  const firstNodes = new Map<TestStore, FirstNode>();
   const directories: string[] = [];
   const stores: TestStore[] = [];
   let server: PostgresqlServer | undefined;
@@ -63,7 +77,7 @@ export function testDatabases(dialect: Dialect): TestDatabases {
     }, 30_000);
   }
   afterAll(async () => {
-    await Promise.all(stores.map((store) => store.close()));
+    await Promise.all([...stores, ...firstNodes.values()].map((one) => one.close()));
     await server?.stop();
     await Promise.all(directories.map((directory) => rm(directory, { recursive: true })));
   });
@@ -89,12 +103,21 @@ export function testDatabases(dialect: Dialect): TestDatabases {
   beforeEach(() => {
     ofThisTest = [];
   });
-  afterEach(() => {
-    idle.push(...ofThisTest ?? []);
+  afterEach(async () => {
+    const used = ofThisTest ?? [];
+    idle.push(...used);
     ofThisTest = undefined;
+    for (const store of used) await firstNodes.get(store)?.agrees(ownEngines.get(store));
   });
   const migrated = async (): Promise<TestStore> => {
-    const store = await (await create()).open();
+    const database = await create();
+    const first = alone ? undefined : await (await import('./first-node.ts')).FirstNode.open(database.url, database.dataDir);
+    const store = await database.open();
+    if (first) {
+      firstNodes.set(store, first);
+      store.follower.onOwnCommit = () => first.committed();
+      whenEmptied(store, () => first.emptied());
+    }
     // Nothing is left of it after the suite: SQLite needn't wait for the disk.
     if (dialect === 'sqlite') await store.db.$executeRaw`PRAGMA synchronous = OFF`;
     return store;

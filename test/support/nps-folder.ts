@@ -9,7 +9,7 @@ import type { SchemaSettings } from '../../src/schema/services.ts';
 import { Changes } from '../../src/schema/writes/followed-changes.ts';
 import { UnappliedChanges } from '../../src/schema/writes/unapplied-changes.ts';
 import { Writes } from '../../src/schema/writes/writes.ts';
-import { schemaSettings } from './schema.ts';
+import { schemaSettings } from './schema-settings.ts';
 import { scratchDirectory } from './scratch.ts';
 import type { TestStore } from './test-store.ts';
 

@@ -12,6 +12,8 @@ import { apart } from './apart.ts';
 import type { TestDatabases } from './database.ts';
 import type { TestStore } from './test-store.ts';
 import { FakeEngine } from './engine.ts';
+import { ownEngines } from './own-engines.ts';
+import { schemaSettings } from './schema-settings.ts';
 import { parseWithNumbers } from './record-ids.ts';
 
 /** An answer as a caller sees it. */
@@ -47,26 +49,12 @@ type Variables = Readonly<Record<string, unknown>>;
 
 const entry = z.record(z.string(), z.unknown());
 
-/** What the schema knows of the settings, unless a test says otherwise. */
-export const schemaSettings: Services['settings'] = {
-  version: '1.2.3',
-  bridge: { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } },
-  hostPorts: { httpPort: 80, httpsPort: 443 },
-  allowLocalProxy: false,
-  acmeDirectory: '',
-  startedAt: 0,
-  allowPorts: [],
-  adminUsername: 'admin',
-  retention: { auditDays: 365, trafficMinuteDays: 2, trafficHourDays: 60, trafficDayDays: 1100 },
-  publicUrl: '',
-  versionKey: 'key',
-  api: { publicUrl: '', basePath: '', ownTls: undefined },
-};
-
 /** Makes one on an empty database. @param now ms since the epoch */
 export async function openTestSchema(databases: TestDatabases, settings?: Partial<Services['settings']>, now?: () => number): Promise<TestSchema> {
   const engine = new FakeEngine();
-  return { engine, ...await openSchemaOver(engine, databases, settings, now) };
+  const over = await openSchemaOver(engine, databases, settings, now);
+  ownEngines.set(over.services.store, engine);
+  return { engine, ...over };
 }
 
 /** Makes one on an empty database over an engine, as if that ran in another process. @param now ms since the epoch */

@@ -29,6 +29,9 @@ export function onEveryBackend(tests: () => void): void {
   });
 }
 
+/** The suites run on the second of two nodes: `ADIT_TEST_ON=second-of-two npm test -- test/engine/`. */
+const onSecondNode = process.env['ADIT_TEST_ON'] === 'second-of-two';
+
 const running: Array<() => Promise<unknown>> = [];
 
 afterEach(async () => {
@@ -84,8 +87,34 @@ export function storedState({ clients = [{ ...CLIENT, ...fresh }], tunnels = [],
   };
 }
 
-/** Starts an engine on ephemeral ports; it is closed when the test is done. */
-export async function startEngine(options: Partial<EngineOptions> & { readonly stored?: Stored } = {}): Promise<TestEngine> {
+type StartedEngine = Partial<EngineOptions> & { readonly stored?: Stored };
+
+/** Starts an engine on ephemeral ports; it is closed when the test is done. With `ADIT_TEST_ON=second-of-two`, it is the second of two nodes that know the same records. */
+export async function startEngine(options: StartedEngine = {}): Promise<TestEngine> {
+  if (!onSecondNode || 'node' in options) return startOne(options);
+  const node = (name: string) => ({ node: { name, version: '0.0.1', key: 'the secret of both' } });
+  // Both have the same addresses: the ports of stored tunnels are the second one's.
+  const stored = { ...options.stored, tunnels: [], hosts: [] };
+  const nodes = [
+    await startOne({ ...options, ...node('first'), stored, bridgePort: 0, bridgeTls: { port: 0, identity: covering } }),
+    await startOne({ ...options, ...node('second') }),
+  ] as const;
+  const peers = nodes.map(({ bridge }, index) => ({
+    name: index === 0 ? 'first' : 'second',
+    host: '127.0.0.1',
+    port: bridge.tls.port,
+    bridgePort: bridge.port,
+  }));
+  for (const [index, { engine }] of nodes.entries()) {
+    const own = peers[index];
+    if (own) engine.nodes?.open(own, 0);
+    engine.nodes?.use(peers, performance.now());
+  }
+  for (const { engine } of nodes) await engine.nodes?.acquainted(5000);
+  return nodes[1];
+}
+
+async function startOne(options: StartedEngine): Promise<TestEngine> {
   const log = new LogRecorder();
   const engine = new Engine({
     bridgeHost: '127.0.0.1',

@@ -132,3 +132,33 @@ test('an agent that connects to both nodes again and again, in reserve too, and 
   expect(reached(entry)).toEqual(['home']);
   for (const { log } of nodes) expect(log.entries.filter(({ msg }) => msg === 'the session with another node was lost')).toEqual([]);
 });
+
+test('an agent that sends rising epochs a thousand times a second, of its own home and of others: no node believes it, and no visitor waits for it', async () => {
+  const { nodes, home, entry, visitor } = await serving();
+  // It connects to one node, and then to the other one: there it is at home, by the epoch that this node has chosen.
+  const first = await RawPeer.connect(entry, { key: HOSTILE.vkey });
+  const peer = await RawPeer.connect(home, { key: HOSTILE.vkey });
+  await first.gone;
+  const homesAre = () => nodes.map(({ engine }) => [engine.nodes?.isHome(CLIENT.id), engine.nodes?.isHome(HOSTILE.id)]);
+  await eventually(homesAre, ([ofHome]) => ofHome?.[1] === true);
+  const began = performance.now();
+  const waits: number[] = [];
+  // Far ahead of the nodes, who name the time.
+  let epoch = Date.now() + 1_000_000_000;
+  for (let sent = 0; sent < 3000;) {
+    for (const due = Math.min(3000, performance.now() - began); sent < due; sent++) {
+      epoch++;
+      peer.control({ type: 'homes', homes: [CLIENT.id, HOSTILE.id, 3].map((clientId) => [clientId, epoch, sent % 2 === 0, false]) });
+    }
+    const asked = performance.now();
+    expect(await roundTrip(visitor, 'meanwhile')).toBe('meanwhile');
+    waits.push(performance.now() - asked);
+  }
+  expect(Math.max(...waits)).toBeLessThan(1000);
+  expect(homesAre()).toEqual([[true, true], [false, false]]);
+  // The next home of each is chosen by a node, whose epoch none of these was: it counts at both.
+  await RawPeer.connect(entry, { key: HOSTILE.vkey });
+  await peer.gone;
+  await eventually(homesAre, ([ofHome, ofEntry]) => ofHome?.[1] === false && ofEntry?.[1] === true);
+  expect(reached(entry)).toEqual(['home']);
+});
