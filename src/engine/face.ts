@@ -166,6 +166,14 @@ export interface PortRefusal {
   readonly holder?: number | null;
 }
 
+/** The certificate of one of all hosts. */
+export interface ListedCertificate {
+  readonly id: number;
+  readonly status: CertificateStatus;
+  /** When the current one expires, in ms since the epoch; null = there is none. */
+  readonly until: number | null;
+}
+
 /** Why connections of visitors are refused. */
 export const refusalCauses = [
   'offline',
@@ -455,8 +463,8 @@ export interface EngineFace {
   hostStates(ids: readonly number[]): Promise<Array<HostState | undefined>>;
   /** The current certificate status of hosts; undefined = TLS is passed through to the target, or the host is for HTTP only. */
   hostCertificates(questions: readonly CertificateQuestion[]): Promise<Array<CertificateState | undefined>>;
-  /** The ids of the hosts whose current certificate expires before a time (ms since the epoch), as of the last check of its files, at most 30 s ago. Takes time in proportion to the number of hosts. */
-  hostsWithCertificateUntil(before: number): Promise<number[]>;
+  /** All hosts that need a certificate or have one, as of the last check of its files, at most 30 s ago. Takes time in proportion to the number of hosts. */
+  listedCertificates(): Promise<readonly ListedCertificate[]>;
   /** Takes time in proportion to the number of tunnels and hosts; call it rarely. */
   troubles(): Promise<Troubles>;
   /** Attempts the failed ACME order of a host's certificate now, at most a few times per hour. */

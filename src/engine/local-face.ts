@@ -17,7 +17,7 @@ import type {
 } from './face.ts';
 import { PortUnavailableError } from './ports/port-book.ts';
 import { gatheredStates } from './gathered-states.ts';
-import { hostsWithCertificateUntil, troublesOf } from './troubles.ts';
+import { listedCertificates, troublesOf } from './troubles.ts';
 
 /** The interface of an engine that runs in the caller's thread, for the schema, metrics and the store of its state. */
 export class LocalFace implements EngineFace {
@@ -42,7 +42,7 @@ export class LocalFace implements EngineFace {
   apply: EngineFace['apply'] = (change) => this.#engine.apply(change);
   wanted: EngineFace['wanted'] = async () => this.#engine.wanted();
   hostCertificates: EngineFace['hostCertificates'] = (questions) => Promise.all(questions.map(({ id, name }) => this.#engine.hostCertificate(id, name)));
-  hostsWithCertificateUntil: EngineFace['hostsWithCertificateUntil'] = (before) => hostsWithCertificateUntil(this.#engine.records, before);
+  listedCertificates: EngineFace['listedCertificates'] = () => listedCertificates(this.#engine.records);
   troubles: EngineFace['troubles'] = () => troublesOf(this.#engine.records);
   retryAcme: EngineFace['retryAcme'] = async (hostId) => this.#engine.records.hosts.retryAcme(hostId);
   clientOfVisitors: EngineFace['clientOfVisitors'] = async (keyDigest) => this.#engine.clientOfVisitors(keyDigest);

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { certificateStatusOf } from '../rules/certificate.ts';
-import type { Troubles } from './face.ts';
+import type { ListedCertificate, Troubles } from './face.ts';
 import type { ReportedHealth } from './health/reported-health.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
 import type { Hosts } from './vhost/hosts.ts';
@@ -22,14 +22,13 @@ export interface Entrances {
   readonly now: number;
 }
 
-/** @see EngineFace.hostsWithCertificateUntil */
-export async function hostsWithCertificateUntil({ hosts }: Pick<Entrances, 'hosts'>, before: number): Promise<number[]> {
-  const ids: number[] = [];
-  for await (const { entry, certificate } of hosts.certificates()) {
-    const until = certificate.status.facts?.validTo.getTime();
-    if (until !== undefined && until < before) ids.push(entry.id);
+/** @see EngineFace.listedCertificates */
+export async function listedCertificates({ hosts, now }: Pick<Entrances, 'hosts' | 'now'>): Promise<ListedCertificate[]> {
+  const listed: ListedCertificate[] = [];
+  for await (const { entry: { id, host }, certificate: { status: { facts, problem } } } of hosts.certificates()) {
+    listed.push({ id, status: certificateStatusOf(facts, problem, now, host), until: facts?.validTo.getTime() ?? null });
   }
-  return ids;
+  return listed;
 }
 
 /** @see EngineFace.troubles */

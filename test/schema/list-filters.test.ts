@@ -47,7 +47,7 @@ const ownedBy = { ownerId: some('1', '2', '99'), unassigned: bool };
 const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> = {
   clients: {
     filter: fc.record(
-      { ...ownedBy, connected: bool, enabled: bool, expiresBefore: moment, usageAbovePercent: percent, otherVersion: bool, withProblems: bool },
+      { ...ownedBy, connected: bool, enabled: bool, expired: bool, expiresBefore: moment, usageAbovePercent: percent, otherVersion: bool, withProblems: bool },
       {
         requiredKeys: [],
       },
@@ -58,6 +58,7 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       otherVersion: ({ agentVersion }, wanted) => wanted !== true || (agentVersion !== '' && agentVersion !== '1.2.3'),
       connected: same('connected'),
       enabled: (row, wanted) => working(row) === wanted,
+      expired: same('expired'),
       expiresBefore: (row, wanted) => before(row['expiresAt'], wanted) || before(row['ownerExpiresAt'], wanted),
       usageAbovePercent: (row, wanted) =>
         above(Number(row['inletBytes']) + Number(row['exportBytes']), row['flowLimit'], wanted, 1_048_576n)
@@ -127,6 +128,8 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       platformDomainId: some('d', 'none'),
       enabled: bool,
       connected: bool,
+      serving: bool,
+      certificateStatus: some('NONE', 'VALID', 'EXPIRED', 'MISSING'),
       certificateDaysRemainingBelow: some(1, 15, 40, 10_000),
       withProblems: bool,
     }, { requiredKeys: [] }),
@@ -138,7 +141,9 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       platformDomainId: same('platformDomainId'),
       enabled: same('enabled'),
       connected: same('clientOnline'),
+      serving: (row, wanted) => (row['enabled'] === true && row['clientOnline'] === true) === wanted,
       withProblems,
+      certificateStatus: same('certificateStatus'),
       certificateDaysRemainingBelow: (row, wanted) => typeof row['daysRemaining'] === 'number' && row['daysRemaining'] < Number(wanted),
     },
     texts: ['host', 'remark', 'clientKey'],
@@ -155,12 +160,14 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       CONNECTED: 'clientOnline',
       RATE: 'rate',
       CONNECTIONS: 'connections',
+      CERTIFICATE: 'certificateDay',
     },
   },
   users: {
-    filter: fc.record({ enabled: bool, expiresBefore: moment, usageAbovePercent: percent }, { requiredKeys: [] }),
+    filter: fc.record({ enabled: bool, expired: bool, expiresBefore: moment, usageAbovePercent: percent }, { requiredKeys: [] }),
     matches: {
       enabled: (row, wanted) => working(row) === wanted,
+      expired: same('expired'),
       expiresBefore: (row, wanted) => before(row['expiresAt'], wanted),
       usageAbovePercent: (row, wanted) => above(row['clientCount'], row['maxClients'], wanted) || above(row['tunnelCount'], row['maxTunnels'], wanted),
     },
@@ -359,8 +366,10 @@ async function seed({ services: { store }, engine }: TestSchema): Promise<void> 
   for (const id of hosts) {
     if (id % 3 === 0) continue;
     const state: CertificateState = {
-      inUse: { names: [], issuer: '', validFrom: new Date(0), validTo: new Date(now + (id * 11 % 60 - 10) * DAY + id * 1000), fingerprint: '' },
-      status: 'valid',
+      inUse: id % 7 === 0
+        ? null
+        : { names: [], issuer: '', validFrom: new Date(0), validTo: new Date(now + (id * 11 % 60 - 10) * DAY + id * 1000), fingerprint: '' },
+      status: id % 7 === 0 ? 'missing' : id * 11 % 60 < 10 ? 'expired' : 'valid',
       problem: '',
       acme: null,
     };
@@ -368,7 +377,9 @@ async function seed({ services: { store }, engine }: TestSchema): Promise<void> 
   }
 }
 
-const stated = z.object({ hosts: z.object({ rows: z.array(z.object({ id: z.number(), certificate: z.object({ daysRemaining: z.number().nullable() }) })) }) });
+const stated = z.object({
+  hosts: z.object({ rows: z.array(z.object({ id: z.number(), certificate: z.object({ status: z.string(), daysRemaining: z.number().nullable() }) })) }),
+});
 
 /** All records, with what of others they are filtered by. */
 async function read(api: TestSchema): Promise<Readonly<Record<keyof typeof lists, readonly Row[]>>> {
@@ -378,10 +389,10 @@ async function read(api: TestSchema): Promise<Readonly<Record<keyof typeof lists
   const { troublesFound: troubles } = api.engine;
   const [tunnels, hosts]: [Tunnel[], Host[]] = await Promise.all([db.tunnel.findMany(), db.host.findMany()]);
   const ownerOf = (clientId: number) => clients.find(({ id }) => id === clientId)?.userId ?? null;
-  const days = new Map(
-    stated.parse(await api.ok('{ hosts(limit: 200) { rows { id certificate { daysRemaining } } } }')).hosts.rows.map((
+  const certificates = new Map(
+    stated.parse(await api.ok('{ hosts(limit: 200) { rows { id certificate { status daysRemaining } } } }')).hosts.rows.map((
       { id, certificate },
-    ) => [id, certificate.daysRemaining]),
+    ) => [id, certificate]),
   );
   return {
     users: users.map((row) => ({
@@ -402,7 +413,9 @@ async function read(api: TestSchema): Promise<Readonly<Record<keyof typeof lists
     hosts: hosts.map((row) => ({
       ...row,
       owner: ownerOf(row.clientId),
-      daysRemaining: days.get(row.id) ?? null,
+      daysRemaining: certificates.get(row.id)?.daysRemaining ?? null,
+      certificateStatus: certificates.get(row.id)?.status,
+      certificateDay: Math.floor((api.engine.certificates.get(row.id)?.inUse?.validTo.getTime() ?? Number.POSITIVE_INFINITY) / DAY),
       severity: Number(has([...troubles.certificates, ...troubles.unhealthyHosts], row)),
     })),
   };

@@ -43,6 +43,7 @@ const userPages: UserPageQuery[] = [false, true].flatMap((desc) =>
 /** What the index of a state names; absent = its own name. */
 const indexed: Readonly<Record<string, string>> = {
   disabled: 'NOT enabled',
+  off: 'enabled AND (NOT expired)',
   neverSeen: 'lastOnlineAt',
   online: 'clientOnline',
   onlineButDisabled: 'NOT enabled',
@@ -77,14 +78,14 @@ eachDialect('a page without a search', (databases) => {
   test.each([{}, { ownerId: 1 }].flatMap((scope) =>
     [
       ['Client', scope, 'connected'],
-      ['Client', scope, 'disabled'],
+      ['Client', scope, 'off'],
       ['Client', scope, 'expired'],
       ['Client', scope, 'neverSeen'],
       ['Tunnel', scope, 'running'],
       ['Host', scope, 'disabled'],
       ['Host', scope, 'online'],
       ['Host', scope, 'onlineButDisabled'],
-      ...(Object.keys(scope).length === 0 ? [['User', scope, 'disabled'], ['User', scope, 'expired']] as const : []),
+      ...(Object.keys(scope).length === 0 ? [['User', scope, 'off'], ['User', scope, 'expired']] as const : []),
     ] as const
   ))('%s %j, counted by %s, is read from an index', async (table, scope, state) => {
     const query = countQuery(store, table, scope, state);

@@ -31,7 +31,7 @@ export function apart(engine: EngineFace): EngineFace {
     tunnelStates: across((ids) => engine.tunnelStates(ids)),
     hostStates: across((ids) => engine.hostStates(ids)),
     hostCertificates: across((questions) => engine.hostCertificates(questions)),
-    hostsWithCertificateUntil: across((before) => engine.hostsWithCertificateUntil(before)),
+    listedCertificates: across(() => engine.listedCertificates()),
     troubles: across(() => engine.troubles()),
     retryAcme: across((hostId) => engine.retryAcme(hostId)),
     traffic: across(() => engine.traffic()),

@@ -11,6 +11,7 @@ import type {
   EngineEvent,
   EngineFace,
   HealthState,
+  ListedCertificate,
   PortLease,
   PortRefusal,
   HostState,
@@ -249,8 +250,8 @@ export class FakeEngine implements EngineFace {
     return questions.map(({ id }) => this.certificates.get(id));
   }
 
-  async hostsWithCertificateUntil(before: number): Promise<number[]> {
-    return Array.from(this.certificates).filter(([, { inUse }]) => inUse && inUse.validTo.getTime() < before).map(([id]) => id);
+  async listedCertificates(): Promise<ListedCertificate[]> {
+    return Array.from(this.certificates, ([id, { status, inUse }]) => ({ id, status, until: inUse?.validTo.getTime() ?? null }));
   }
 
   /** Clients of hosts and tunnels are not known here: a test gives the troubles as they are. */

@@ -12,7 +12,7 @@ const viewerQuery = graphql(`
     viewer { role name readOnly secrets user { id username } client { id remark } }
     server {
       version startedAt retention { auditDays trafficMinuteDays trafficHourDays trafficDayDays } allowLocalProxy acme acmeDirectory publicAddress hostHttpPort hostHttpsPort bridgeTlsPort bridgeTlsFingerprint
-      counts { clients { total connected neverSeen disabled expired } tunnels { total running } hosts { total serving disabled } users { total } }
+      counts { clients { total connected neverSeen disabled expired } tunnels { total running } hosts { total serving disabled } users { total disabled expired } }
     }
   }
 `);

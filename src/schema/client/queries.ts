@@ -48,6 +48,9 @@ const ClientFilter = builder.inputType('ClientFilter', {
     unassigned: t.boolean({ description: ownerFields.unassigned }),
     connected: t.boolean({ description: 'True = only those whose agent is connected, false = only the others. The state can be up to a second old.' }),
     enabled: t.boolean({ description: 'True = only enabled ones, false = only disabled and expired ones. It can take up to a minute until an expiry counts.' }),
+    expired: t.boolean({
+      description: 'True = only those that have expired, or whose owner has; false = only the others. It can take up to a minute until an expiry counts.',
+    }),
     expiresBefore: t.field({ type: 'DateTime', description: 'Only those whose `effectiveExpiresAt` is before this time, including expired ones.' }),
     otherVersion: t.boolean({ description: "True = only those whose agent last reported another version than the server's. False has no effect." }),
     withProblems: t.boolean({ description: 'True = only clients that `problems` names, or one of whose tunnels or hosts it names. False has no effect.' }),
@@ -117,13 +120,14 @@ builder.queryFields((t) => ({
 
 /** The filter conditions that are checked on each client. */
 function conditionsOf(
-  { connected, enabled, expiresBefore, usageAbovePercent, otherVersion, withProblems, ...owner }: typeof ClientFilter.$inferInput,
+  { connected, enabled, expired, expiresBefore, usageAbovePercent, otherVersion, withProblems, ...owner }: typeof ClientFilter.$inferInput,
   version: string,
   troubles: ClientTroubles | undefined,
 ) {
   return clientConditions({
     connected: connected ?? undefined,
     enabled: enabled ?? undefined,
+    expired: expired ?? undefined,
     owned: ownedOnly(owner),
     expiresBefore: expiresBefore ?? undefined,
     usageAbove: countOf('filter.usageAbovePercent', usageAbovePercent),

@@ -20,7 +20,8 @@ const CertificateOriginType = builder.enumType('CertificateOrigin', {
   } satisfies Record<CertificateOrigin, object>,
 });
 
-const CertificateStatus = enumOf<CertificateStatus | 'none'>(
+/** The status of a host's certificate. */
+export const CertificateStatusType = enumOf<CertificateStatus | 'none'>(
   'CertificateStatus',
   'The status of a certificate. If more than one applies, the first of this list counts.',
   {
@@ -98,7 +99,7 @@ export const HostCertificateType = builder.objectRef<HostCertificate>('HostCerti
   description: 'The certificate that a host currently uses for HTTPS. Contains nothing of its private key.',
   fields: (t) => ({
     origin: t.field({ type: CertificateOriginType, description: 'Where the certificate comes from.', resolve: ({ origin }) => origin }),
-    status: t.field({ type: CertificateStatus, description: 'The status of the certificate.', resolve: ({ status }) => status }),
+    status: t.field({ type: CertificateStatusType, description: 'The status of the certificate.', resolve: ({ status }) => status }),
     problem: t.string({
       nullable: true,
       description: 'Why the configured certificate is not in use; null = it is.',

@@ -1,3 +1,4 @@
+import type { ListedCertificate } from '../../engine/face.ts';
 import { mayUseClient } from '../../rules/ownership.ts';
 import { hostConditions } from '../../store/hot/conditions.ts';
 import type { HostOrder } from '../../store/hot/host-page.ts';
@@ -8,6 +9,7 @@ import { countOf, listQuery, ownedOnly, ownerFields, withProblemsField } from '.
 import { pageArgs, rowLimits, type Sort, SortDirection, sortFields } from '../lists/page.ts';
 import { idOf } from '../values/ids.ts';
 import { textOf } from '../values/input.ts';
+import { CertificateStatusType } from './certificate-type.ts';
 import { HostMode, HostScheme } from './enums.ts';
 import { platformDomain, platformName, ownNames } from './name-rules.ts';
 import { Host, HostPage } from './type.ts';
@@ -27,6 +29,7 @@ const HostSortField = builder.enumType('HostSortField', {
     CONNECTED: { description: 'Those whose agent is not connected first.' },
     RATE: { description: 'Bytes transferred in the last second.' },
     CONNECTIONS: { description: "Visitors' open connections." },
+    CERTIFICATE: { description: 'The day (UTC) on which the certificate in use expires. Hosts without one come last.' },
   },
 });
 
@@ -35,6 +38,8 @@ interface Availability {
   readonly host: string;
   readonly suggestions: readonly string[];
 }
+
+const dayMs = 86_400_000;
 
 /** How many free prefixes are suggested, and how many are tried. */
 const [mostSuggested, mostTried] = [3, 9];
@@ -71,6 +76,11 @@ const HostFilter = builder.inputType('HostFilter', {
     platformDomainId: t.id({ description: 'Only those below this platform domain.' }),
     enabled: t.boolean({ description: 'True = only started ones, false = only stopped ones.' }),
     connected: t.boolean({ description: "True = only those whose client's agent is connected, false = only the others. The state can be up to a second old." }),
+    serving: t.boolean({ description: 'True = only started ones whose agent is connected, false = only the others. The state can be up to a second old.' }),
+    certificateStatus: t.field({
+      type: CertificateStatusType,
+      description: 'Only those whose certificate has this status. Certificate files are read every 30 seconds.',
+    }),
     certificateDaysRemainingBelow: t.int({
       description:
         'Only those whose certificate in use expires in fewer than this number of days, including expired ones. At least 1. Certificate files are read every 30 seconds.',
@@ -104,14 +114,23 @@ builder.queryFields((t) => ({
     },
     resolve: async (_root, args, context) => {
       const { store: { hostPage, hostPages } } = context;
-      const query = await listQuery(context, { ...args, sort: storedSort(args.sort) });
-      if (!args.filter) return context.list(query, hostPage, hostPages);
-      const { before, withProblems, ...filter } = hostsOf(context, args.filter);
-      if (before === undefined && !withProblems) return context.list({ ...query, conditions: hostConditions(filter) }, hostPage, hostPages);
-      return context.list({ ...query, conditions: hostConditions(filter) }, hostPage, hostPages, async () => {
-        const expiring = before === undefined ? undefined : await context.engine.hostsWithCertificateUntil(before);
-        const troubled = withProblems ? (await context.problems.troubled()).hosts : undefined;
-        return { ...query, conditions: hostConditions({ ...filter, ids: bothOf(expiring, troubled) }) };
+      const { before, status, withProblems, ...filter } = hostsOf(context, args.filter ?? {});
+      const query = { ...await listQuery(context, { ...args, sort: storedSort(args.sort) }), conditions: hostConditions(filter) };
+      const needsCertificates = before !== undefined || status !== undefined || args.sort?.field === 'CERTIFICATE';
+      if (!needsCertificates && !withProblems) return context.list(query, hostPage, hostPages);
+      return context.list(query, hostPage, hostPages, async () => {
+        const certificates = needsCertificates ? await context.engine.listedCertificates() : [];
+        const idLists = [
+          ...before === undefined ? [] : [idsOf(certificates, ({ until }) => until !== null && until < before)],
+          ...status === undefined || status === 'none' ? [] : [idsOf(certificates, (one) => one.status === status)],
+          ...withProblems ? [(await context.problems.troubled()).hosts] : [],
+        ];
+        const conditions = hostConditions({
+          ...filter,
+          ids: idLists.length === 0 ? undefined : inAll(idLists),
+          notIds: status === 'none' ? idsOf(certificates, () => true) : undefined,
+        });
+        return { ...query, conditions, ...(args.sort?.field === 'CERTIFICATE' && { ranked: byDays(certificates) }) };
       });
     },
   }),
@@ -151,26 +170,47 @@ function storedSort(sort: typeof HostSort.$inferInput | null | undefined): Sort<
 /** The filter conditions that are checked on each host; `before` = latest expiry of the current certificate, in ms since the epoch. */
 function hostsOf(
   context: Context,
-  { scheme, mode, platformDomainId, enabled, connected, withProblems, certificateDaysRemainingBelow, ...owner }: typeof HostFilter.$inferInput,
+  { scheme, mode, platformDomainId, enabled, connected, serving, withProblems, certificateStatus, certificateDaysRemainingBelow, ...owner }:
+    typeof HostFilter.$inferInput,
 ) {
   const days = countOf('filter.certificateDaysRemainingBelow', certificateDaysRemainingBelow, 1);
   return {
     connected: connected ?? undefined,
     enabled: enabled ?? undefined,
+    serving: serving ?? undefined,
     scheme: scheme ?? undefined,
     platform: mode ? mode === 'platform' : undefined,
     platformDomainId: textOf('filter.platformDomainId', platformDomainId),
     owned: ownedOnly(owner),
     withProblems: withProblems === true,
-    before: days === undefined ? undefined : context.now() + days * 86_400_000,
+    status: certificateStatus ?? undefined,
+    before: days === undefined ? undefined : context.now() + days * dayMs,
   };
 }
 
-/** The ids in both lists; undefined = all. */
-function bothOf(one: readonly number[] | undefined, other: readonly number[] | undefined): readonly number[] {
-  if (one === undefined || other === undefined) return one ?? other ?? [];
-  const others = new Set(other);
-  return one.filter((id) => others.has(id));
+function idsOf(certificates: readonly ListedCertificate[], isWanted: (certificate: ListedCertificate) => boolean): number[] {
+  return certificates.filter(isWanted).map(({ id }) => id);
+}
+
+/** The ids that all lists have. */
+function inAll([first = [], ...others]: readonly (readonly number[])[]): readonly number[] {
+  return others.reduce((ids, other) => {
+    const set = new Set(other);
+    return ids.filter((id) => set.has(id));
+  }, first);
+}
+
+/** The ids of hosts with a certificate, by the day of its expiry and then by id. Only the days are sorted: there may be a hundred thousand hosts. */
+function byDays(certificates: readonly ListedCertificate[]): number[] {
+  const days = new Map<number, number[]>();
+  for (const { id, until } of certificates) {
+    if (until === null) continue;
+    const day = Math.floor(until / dayMs);
+    const ids = days.get(day);
+    if (ids === undefined) days.set(day, [id]);
+    else ids.push(id);
+  }
+  return Array.from(days).toSorted(([one], [other]) => one - other).flatMap(([, ids]) => ids.toSorted((one, other) => one - other));
 }
 
 /** Prefixes like a given one, with the next numbers: `shop` gives `shop-2`, `shop-7` gives `shop-8`. */

@@ -47,6 +47,7 @@ const running: ReadonlySet<string> = new Set([
   'PROBLEMS',
   'connected',
   'running',
+  'serving',
   'usageAbovePercent',
   'withProblems',
 ]);

@@ -12,7 +12,7 @@ const ClientCounts = builder.objectRef<CountsRow['clients']>('ClientCounts').imp
     total: t.exposeInt('total', { description: 'All clients.' }),
     connected: t.exposeInt('connected', { description: 'Clients whose agent is connected.' }),
     neverSeen: t.exposeInt('neverSeen', { description: 'Clients whose agent has never connected.' }),
-    disabled: t.exposeInt('disabled', { description: 'Disabled ones.' }),
+    disabled: t.exposeInt('disabled', { description: 'Disabled ones that have not expired.' }),
     expired: t.exposeInt('expired', { description: 'Clients that have expired, or whose owner has. It can take up to a minute until an expiry counts.' }),
   }),
 });
@@ -52,7 +52,7 @@ const UserCounts = builder.objectRef<NonNullable<CountsRow['users']>>('UserCount
   description: 'The number of users, by state.',
   fields: (t) => ({
     total: t.exposeInt('total', { description: 'All users.' }),
-    disabled: t.exposeInt('disabled', { description: 'Disabled ones.' }),
+    disabled: t.exposeInt('disabled', { description: 'Disabled ones that have not expired.' }),
     expired: t.exposeInt('expired', { description: 'Users that have expired. It can take up to a minute until an expiry counts.' }),
   }),
 });

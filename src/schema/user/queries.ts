@@ -35,6 +35,7 @@ const UserFilter = builder.inputType('UserFilter', {
   description: 'Selects users that meet all conditions. A condition that is absent or null has no effect.',
   fields: (t) => ({
     enabled: t.boolean({ description: 'True = only enabled ones, false = only disabled and expired ones. It can take up to a minute until an expiry counts.' }),
+    expired: t.boolean({ description: 'True = only those that have expired, false = only the others. It can take up to a minute until an expiry counts.' }),
     expiresBefore: t.field({ type: 'DateTime', description: 'Only those whose `expiresAt` is before this time, including expired ones.' }),
     usageAbovePercent: t.int({
       description: 'Only those that use more than this percentage of `maxClients` or `maxTunnels`. At least 0. Unlimited values never match.',
@@ -76,9 +77,10 @@ builder.queryFields((t) => ({
 }));
 
 /** The filter conditions that are checked on each user. */
-function conditionsOf({ enabled, expiresBefore, usageAbovePercent }: typeof UserFilter.$inferInput) {
+function conditionsOf({ enabled, expired, expiresBefore, usageAbovePercent }: typeof UserFilter.$inferInput) {
   return userConditions({
     enabled: enabled ?? undefined,
+    expired: expired ?? undefined,
     expiresBefore: expiresBefore ?? undefined,
     usageAbove: countOf('filter.usageAbovePercent', usageAbovePercent),
   });

@@ -12,6 +12,8 @@ export interface ClientConditions {
   readonly connected?: boolean;
   /** Neither switched off nor expired. */
   readonly enabled?: boolean;
+  /** It or its owner has. */
+  readonly expired?: boolean;
   /** It has an owner. */
   readonly owned?: boolean;
   /** It or its owner expires before this moment. */
@@ -49,12 +51,17 @@ export interface HostConditions {
   readonly owned?: boolean;
   /** It is one of these. */
   readonly ids?: readonly number[];
+  /** It is none of these. */
+  readonly notIds?: readonly number[];
+  /** It is started, and its client is connected. */
+  readonly serving?: boolean;
 }
 
 /** Filters of users. */
 export interface UserConditions {
   /** Neither switched off nor expired. */
   readonly enabled?: boolean;
+  readonly expired?: boolean;
   /** They expire before this moment. */
   readonly expiresBefore?: Date;
   /** They use more than this percentage of their client limit, or of their tunnel and host limit; missing limits are ignored. */
@@ -66,11 +73,12 @@ const mebibyte = 1024 * 1024;
 
 /** undefined = none. */
 export function clientConditions(
-  { connected, enabled, owned, expiresBefore, usageAbove, versionOtherThan, troubled }: ClientConditions,
+  { connected, enabled, expired, owned, expiresBefore, usageAbove, versionOtherThan, troubled }: ClientConditions,
 ): readonly Condition[] | undefined {
   return given(
     is('"connected"', connected),
     is(working, enabled),
+    is('"expired"', expired),
     is('"userId" IS NOT NULL', owned),
     expiresBefore && {
       sql: '"expiresAt" < ? OR EXISTS (SELECT 1 FROM "User" WHERE "User"."id" = "Client"."userId" AND "User"."expiresAt" < ?)',
@@ -97,7 +105,9 @@ export function tunnelConditions({ connected, enabled, running, owned, troubled 
 }
 
 /** undefined = none. */
-export function hostConditions({ connected, enabled, scheme, platform, platformDomainId, owned, ids }: HostConditions): readonly Condition[] | undefined {
+export function hostConditions(
+  { connected, enabled, serving, scheme, platform, platformDomainId, owned, ids, notIds }: HostConditions,
+): readonly Condition[] | undefined {
   return given(
     is('"clientOnline"', connected),
     is('"enabled"', enabled),
@@ -105,14 +115,17 @@ export function hostConditions({ connected, enabled, scheme, platform, platformD
     is('"platformDomainId" IS NOT NULL', platform),
     equal('"platformDomainId"', platformDomainId),
     is('"ownerId" IS NOT NULL', owned),
+    is('"enabled" AND "clientOnline"', serving),
     ids && { ids },
+    notIds && { notIds },
   );
 }
 
 /** undefined = none. */
-export function userConditions({ enabled, expiresBefore, usageAbove }: UserConditions): readonly Condition[] | undefined {
+export function userConditions({ enabled, expired, expiresBefore, usageAbove }: UserConditions): readonly Condition[] | undefined {
   return given(
     is(working, enabled),
+    is('"expired"', expired),
     expiresBefore && { sql: '"expiresAt" < ?', values: [storedTime(expiresBefore)] },
     usageAbove === undefined
       ? undefined

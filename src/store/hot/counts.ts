@@ -9,7 +9,13 @@ export interface CountScope {
 
 /** The number of records by state. Running state is the last saved one. */
 export interface Counts {
-  readonly clients: { readonly total: number; readonly connected: number; readonly neverSeen: number; readonly disabled: number; readonly expired: number };
+  readonly clients: {
+    readonly total: number;
+    readonly connected: number;
+    readonly neverSeen: number; /** without expired ones */
+    readonly disabled: number;
+    readonly expired: number;
+  };
   readonly tunnels: { readonly total: number; readonly running: number; readonly byMode: ReadonlyMap<string, number> };
   /** `serving` = started, and the client is connected */
   readonly hosts: { readonly total: number; readonly serving: number; readonly disabled: number };
@@ -21,6 +27,8 @@ export interface Counts {
 const states = {
   connected: '"connected" = true',
   disabled: 'NOT "enabled"',
+  /** Disabled or expired: with the index of the order ENABLED. */
+  off: '("enabled" AND NOT "expired") = false',
   expired: '"expired" = true',
   running: '"running" = true',
   neverSeen: '"lastOnlineAt" IS NULL',
@@ -40,11 +48,11 @@ export async function countsOf(reader: HotReader, scope: CountScope): Promise<Co
   };
   const allRecords = scope.ownerId === undefined && scope.clientId === undefined;
   const kept = allRecords ? await keptTotals(reader) : undefined;
-  const [clients, connected, neverSeen, disabled, expired, running, hosts, disabledHosts, onlineHosts, onlineButDisabled, byMode, users] = await Promise.all([
+  const [clients, connected, neverSeen, off, expired, running, hosts, disabledHosts, onlineHosts, onlineButDisabled, byMode, users] = await Promise.all([
     kept?.get('clients') ?? count('Client'),
     count('Client', 'connected'),
     count('Client', 'neverSeen'),
-    count('Client', 'disabled'),
+    count('Client', 'off'),
     count('Client', 'expired'),
     count('Tunnel', 'running'),
     kept?.get('hosts') ?? count('Host'),
@@ -52,14 +60,14 @@ export async function countsOf(reader: HotReader, scope: CountScope): Promise<Co
     count('Host', 'online'),
     count('Host', 'onlineButDisabled'),
     kept ? modesOf(kept) : tunnelModes(reader, scope),
-    allRecords ? Promise.all([count('User', 'disabled'), count('User', 'expired')]) : null,
+    allRecords ? Promise.all([count('User', 'off'), count('User', 'expired')]) : null,
   ]);
   return {
-    clients: { total: clients, connected, neverSeen, disabled, expired },
+    clients: { total: clients, connected, neverSeen, disabled: Math.max(0, off - expired), expired },
     tunnels: { total: Array.from(byMode.values()).reduce((sum, one) => sum + one, 0), running, byMode },
     // No index covers both, and few hosts are disabled.
     hosts: { total: hosts, serving: onlineHosts - onlineButDisabled, disabled: disabledHosts },
-    users: users && { total: kept?.get('users') ?? 0, disabled: users[0], expired: users[1] },
+    users: users && { total: kept?.get('users') ?? 0, disabled: Math.max(0, users[0] - users[1]), expired: users[1] },
   };
 }
 

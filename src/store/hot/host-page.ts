@@ -21,13 +21,15 @@ const orders = {
 };
 
 /** What hosts can be sorted by. */
-export type HostOrder = keyof typeof orders;
+export type HostOrder = keyof typeof orders | 'CERTIFICATE';
 
 /** A page of hosts. */
 export interface HostPageQuery extends PageQuery<HostOrder> {
   readonly ownerId?: OwnerFilter;
   /** Only the hosts of this client. */
   readonly clientId?: number;
+  /** For the order CERTIFICATE: the ids in this order. */
+  readonly ranked?: readonly number[];
 }
 
 /** Reads a page of hosts; the search is that of contract 2.1: the id, or part of host, remark or the client's key. */
@@ -41,11 +43,12 @@ export function hostPages(reader: HotReader, query: HostPageQuery): AsyncGenerat
 }
 
 /** The list that a query refers to. */
-export function hostSource({ clientId, ownerId }: HostPageQuery): PageSource<HostOrder> {
+export function hostSource({ clientId, ownerId, ranked }: HostPageQuery): PageSource<HostOrder> {
   const where = filterOf({ clientId, ownerId });
   return {
     table: 'Host',
-    orders,
+    orders: { ...orders, CERTIFICATE: plain('id') },
+    ranked,
     where,
     indexed: (order = 'ID') => order === 'ID' || (!movingOrders.has(order) && clientId === undefined && ownerId !== null),
     total(binder) {

@@ -53,6 +53,8 @@ export interface PageSource<Order extends string> {
   readonly where: Where;
   /** Whether an index gives the rows that are filtered by `where` in this order: then a short page needs no worker. */
   indexed(order: Order | undefined): boolean;
+  /** The ids in the order of the list, where only the engine knows it; others follow by id. Absent = `orders` has it. */
+  readonly ranked?: readonly number[] | undefined;
   /** The stored total of the list without search and conditions. */
   total(binder: Binder): string;
 }
@@ -90,7 +92,7 @@ export async function readPage<Row extends { readonly id: number }, Order extend
 ): Promise<Page<Row>> {
   // PostgreSQL can't store this character and refuses to look for it.
   if (query.search?.includes('\0')) return { rows: [], total: 0 };
-  if (scans(query)) {
+  if (scans(query) || source.ranked !== undefined) {
     const { ids, total } = await found(reader, source, query);
     return { rows: ids.length === 0 ? [] : await rowsOf(reader, source.table, Array.from(ids), most), total };
   }
@@ -103,9 +105,15 @@ export function scans({ search, conditions }: { readonly search?: string; readon
   return conditions !== undefined || (search !== undefined && search !== '');
 }
 
-/** The ids of the requested page of a search's results, in the order of the list. */
+/** The ids of the requested page of a search's results, or of a ranked list, in the order of the list. */
 async function found<Order extends string>(reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): Promise<Found> {
   const { desc = false, offset, limit } = query;
+  if (source.ranked !== undefined) {
+    const ids = scans(query)
+      ? (await reader.search(searchOf(source, query))).ids
+      : Int32Array.from(await reader.rows<{ id: number }>(pageQuery(reader.dialect, source, { offset: 0 }, '"id"')), ({ id }) => id);
+    return { ids: inRankOf(ids, source.ranked, desc).subarray(offset, limit === undefined ? undefined : offset + limit), total: ids.length };
+  }
   if (query.orderBy === undefined || query.orderBy === 'ID') {
     return reader.search(searchOf(source, query, { desc, offset, ...(limit !== undefined && { limit }) }));
   }
@@ -116,6 +124,13 @@ async function found<Order extends string>(reader: HotReader, source: PageSource
     limitSql(binder, query)
   }`;
   return { ids: Int32Array.from(await reader.rows<{ id: number }>({ text, values: binder.values }), ({ id }) => id), total };
+}
+
+/** Ids by their rank. @param ids ascending */
+function inRankOf(ids: Int32Array, ranked: readonly number[], desc: boolean): Int32Array {
+  const left = new Set(ids);
+  const sorted = Int32Array.from([...ranked.filter((id) => left.delete(id)), ...left]);
+  return desc ? sorted.reverse() : sorted;
 }
 
 function searchOf<Order extends string>(
@@ -149,7 +164,7 @@ export async function* readPages<Row extends { readonly id: number }, Order exte
     const page = await unlessTooLong(readPage<Row, Order>(reader, source, query, partBytes));
     if (page) return yield page;
   }
-  const { ids, total } = scans(query) ? await found(reader, source, query) : {
+  const { ids, total } = scans(query) || source.ranked !== undefined ? await found(reader, source, query) : {
     ids: Int32Array.from(await reader.rows<{ id: number }>(pageQuery(reader.dialect, source, query, '"id"')), ({ id }) => id),
     total: await totalOf(reader, source),
   };

@@ -34,6 +34,7 @@ export function searchSql(dialect: Dialect, { table, text, withoutSecrets, where
 
 function conditionSql(condition: Condition, binder: Binder): string {
   if ('ids' in condition) return `id IN (${idsOf(binder, condition.ids)})`;
+  if ('notIds' in condition) return `id NOT IN (${idsOf(binder, condition.notIds)})`;
   const values = condition.values?.values();
   const sql = condition.sql.replaceAll('?', () => binder.bind(values?.next().value ?? null));
   return condition.orIds === undefined ? `(${sql})` : `(${sql} OR id IN (${idsOf(binder, condition.orIds)}))`;

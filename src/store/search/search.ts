@@ -26,11 +26,12 @@ export type Where = Readonly<Record<string, string | number | null>>;
 
 /**
  * A further condition for the rows of a list that no index supports, so that every row is checked. Either SQL on the row's columns, the same for both
- * databases, with `?` for each value, or the allowed ids. Created only in `hot/conditions.ts`.
+ * databases, with `?` for each value, or the ids that are allowed or excluded. Created only in `hot/conditions.ts`.
  */
 export type Condition =
   | { readonly sql: string; readonly values?: readonly (string | number)[]; /** Ids that are allowed, too. */ readonly orIds?: readonly number[] }
-  | { readonly ids: readonly number[] };
+  | { readonly ids: readonly number[] }
+  | { readonly notIds: readonly number[] };
 
 /** A range of the matches, by id. */
 export interface PageRange {

@@ -7,7 +7,7 @@ export const clients = {
   create: 'New client',
   searchHint: 'Note, id, key, address',
   stateFilter: 'State',
-  states: { all: 'All', problems: 'Problems', online: 'Online', away: 'Away', disabled: 'Disabled' },
+  states: { all: 'All', problems: 'Problems', online: 'Online', away: 'Away', disabled: 'Disabled', expired: 'Expired' },
   filters: {
     owner: 'Owner',
     anyone: 'Anyone',

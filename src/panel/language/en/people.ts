@@ -8,7 +8,7 @@ export const people = {
     create: 'New user',
     searchHint: 'Name, note, id',
     stateFilter: 'State',
-    states: { all: 'All', full: 'Over 80% of a quota', expiring: 'Expires within 30 days', disabled: 'Disabled' },
+    states: { all: 'All', full: 'Over 80% of a quota', expiring: 'Expires within 30 days', disabled: 'Disabled', expired: 'Expired' },
     noneTitle: 'No users yet',
     noneText: 'Users log in and manage the clients that you assign to them. Administrators need no user.',
     columns: { name: 'User', clients: 'Clients', tunnels: 'Tunnels and hosts', expires: 'Expires', lastLogin: 'Last login', created: 'Created' },

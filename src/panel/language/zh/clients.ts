@@ -8,7 +8,7 @@ export const clients: Messages['clients'] = {
   create: '新建客户端',
   searchHint: '备注、编号、密钥、地址',
   stateFilter: '状态',
-  states: { all: '全部', problems: '有问题', online: '在线', away: '离线', disabled: '已停用' },
+  states: { all: '全部', problems: '有问题', online: '在线', away: '离线', disabled: '已停用', expired: '已过期' },
   filters: { owner: '所有者', anyone: '任何人', nobody: '无', expiring: '30 天内到期', full: '超过限额的 80%', otherVersion: 'Agent 版本不同' },
   columns: {
     name: '客户端',

@@ -9,6 +9,8 @@ export const hosts: Messages['hosts'] = {
   searchHint: '域名、备注、编号、目标',
   stateFilter: '状态',
   stateOptions: { all: '全部', problems: '有问题', serves: 'Agent 在线', away: 'Agent 离线', stopped: '已停止', certificate: '证书' },
+  certificateFilter: '证书',
+  allCertificates: '全部证书',
   modeFilter: '种类',
   noneTitle: '还没有域名',
   noneText: '域名由名称和路径组成。访客通过 HTTP 和 HTTPS 访问 Agent 旁的网站服务器。',

@@ -9,7 +9,7 @@ export const people: Messages['people'] = {
     create: '新建用户',
     searchHint: '用户名、备注、编号',
     stateFilter: '状态',
-    states: { all: '全部', full: '超过配额的 80%', expiring: '30 天内到期', disabled: '已停用' },
+    states: { all: '全部', full: '超过配额的 80%', expiring: '30 天内到期', disabled: '已停用', expired: '已过期' },
     noneTitle: '还没有用户',
     noneText: '用户登录后管理分配给他们的客户端。管理员不需要用户账户。',
     columns: { name: '用户', clients: '客户端', tunnels: '隧道和域名', expires: '到期', lastLogin: '最后登录', created: '创建时间' },

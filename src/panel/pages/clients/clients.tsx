@@ -67,6 +67,7 @@ export default function ClientsPage() {
             ['online', states.online, counts.connected],
             ['away', states.away],
             ['disabled', states.disabled, counts.disabled],
+            ['expired', states.expired, counts.expired],
           ]}
         />
       }
@@ -91,7 +92,8 @@ function filterOf(list: ListState, soon: string): ClientFilter {
       problems: { withProblems: true },
       online: { connected: true },
       away: { connected: false, enabled: true },
-      disabled: { enabled: false },
+      disabled: { enabled: false, expired: false },
+      expired: { expired: true },
     }[list.get('state')]),
     ...ownerOf(list),
     ...(list.get('expiring') !== '' && { expiresBefore: soon }),

@@ -1,6 +1,6 @@
 import { useEvents } from '../../api/live.ts';
 import { graphql, unmask } from '../../generated/index.ts';
-import type { HostFilter } from '../../generated/graphql.ts';
+import type { CertificateStatus, HostFilter } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { type ListState, useListState } from '../../parts/list-state.ts';
 import { Segments } from '../../parts/list-tools.tsx';
@@ -16,7 +16,8 @@ const hostsQuery = graphql(`
   }
 `);
 
-const sortFields = ['ID', 'REMARK', 'CONNECTED', 'HOST', 'TARGET', 'CLIENT_ID', 'RATE', 'CONNECTIONS'] as const;
+const sortFields = ['ID', 'REMARK', 'CONNECTED', 'HOST', 'TARGET', 'CLIENT_ID', 'RATE', 'CONNECTIONS', 'CERTIFICATE'] as const;
+const certificateStates: readonly CertificateStatus[] = ['MISSING', 'EXPIRED', 'NOT_YET_VALID', 'NOT_COVERED', 'REFUSED', 'EXPIRING', 'VALID', 'NONE'];
 /** Certificates with fewer days left are listed as those that need attention. */
 const daysLeft = 15;
 
@@ -39,19 +40,30 @@ export default function HostsPage() {
       records={useHosts()}
       page={page}
       toolbar={
-        <Segments
-          list={list}
-          name='state'
-          label={t.hosts.stateFilter}
-          options={[
-            ['', states.all, counts.total],
-            ['problems', states.problems],
-            ['serves', states.serves, counts.serving],
-            ['away', states.away],
-            ['stopped', states.stopped, counts.disabled],
-            ['certificate', states.certificate],
-          ]}
-        />
+        <>
+          <Segments
+            list={list}
+            name='state'
+            label={t.hosts.stateFilter}
+            options={[
+              ['', states.all, counts.total],
+              ['problems', states.problems],
+              ['serves', states.serves, counts.serving],
+              ['away', states.away],
+              ['stopped', states.stopped, counts.disabled],
+              ['certificate', states.certificate],
+            ]}
+          />
+          <select
+            className='select input-s'
+            aria-label={t.hosts.certificateFilter}
+            value={list.get('certificate')}
+            onChange={({ target }) => list.set({ certificate: target.value })}
+          >
+            <option value=''>{t.hosts.allCertificates}</option>
+            {certificateStates.map((status) => <option key={status} value={status}>{t.hosts.certificate.states[status]}</option>)}
+          </select>
+        </>
       }
       {...(isAdministrator && { filters: <OwnerFilter list={list} /> })}
     />
@@ -60,16 +72,18 @@ export default function HostsPage() {
 
 function filterOf(list: ListState): HostFilter {
   const [client, domain] = [list.get('client'), list.get('domain')];
+  const certificateStatus = certificateStates.find((status) => status === list.get('certificate'));
   return {
     ...({
       problems: { withProblems: true },
-      serves: { enabled: true, connected: true },
+      serves: { serving: true },
       away: { enabled: true, connected: false },
       stopped: { enabled: false },
       certificate: { certificateDaysRemainingBelow: daysLeft },
     }[list.get('state')]),
     ...ownerOf(list),
     ...(client !== '' && { clientId: client }),
+    ...(certificateStatus && { certificateStatus }),
     ...(domain !== '' && { platformDomainId: domain }),
   };
 }

@@ -48,7 +48,12 @@ export default function UsersPage() {
   const ask = useConfirm();
   const toast = useToast();
   const [soon] = useState(() => new Date(Date.now() + monthMs).toISOString());
-  const filters: Readonly<Record<string, UserFilter>> = { full: { usageAbovePercent: 80 }, expiring: { expiresBefore: soon }, disabled: { enabled: false } };
+  const filters: Readonly<Record<string, UserFilter>> = {
+    full: { usageAbovePercent: 80 },
+    expiring: { expiresBefore: soon },
+    disabled: { enabled: false, expired: false },
+    expired: { expired: true },
+  };
   const page = useRecordPage({
     list,
     query: usersQuery,
@@ -81,8 +86,9 @@ export default function UsersPage() {
   }
 
   const stateOf = ({ enabled, expiresAt }: Row) => {
-    if (!enabled) return <State tone='off'>{t.states.disabled}</State>;
+    // As for clients: an expired one is not counted as disabled.
     if (expiresAt && Date.parse(expiresAt) <= Date.now()) return <State tone='danger'>{t.states.expired}</State>;
+    if (!enabled) return <State tone='off'>{t.states.disabled}</State>;
     return expiresAt && expiresAt < soon ? <State tone='warn'>{t.states.expiresSoon}</State> : <State tone='ok'>{t.states.enabled}</State>;
   };
   const columns: Records<Row>['columns'] = [
@@ -142,7 +148,11 @@ export default function UsersPage() {
           list={list}
           name='state'
           label={texts.stateFilter}
-          options={[['', states.all, server.counts.users?.total], ['full', states.full], ['expiring', states.expiring], ['disabled', states.disabled]]}
+          options={[['', states.all, server.counts.users?.total], ['full', states.full], ['expiring', states.expiring], [
+            'disabled',
+            states.disabled,
+            server.counts.users?.disabled,
+          ], ['expired', states.expired, server.counts.users?.expired]]}
         />
       }
     />
