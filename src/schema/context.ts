@@ -8,6 +8,7 @@ import { type Page, scans } from '../store/hot/page.ts';
 import type { Condition } from '../store/search/search.ts';
 import type { StoreToRead } from '../store/store.ts';
 import type { WriteOptions } from '../store/transaction.ts';
+import type { NameLookUps } from './diagnosis/name-look-ups.ts';
 import type { ImportStage } from './import/stage.ts';
 import { ListWalk } from './lists/list-walk.ts';
 import { Loaders } from './lists/loaders.ts';
@@ -145,6 +146,11 @@ export class Context {
   /** The records of an import that arrives in parts. */
   get imports(): ImportStage {
     return this.#services.imports;
+  }
+
+  /** Looks names up in the DNS for diagnoses. */
+  get names(): NameLookUps {
+    return this.#services.names;
   }
 
   /** Finds what is wrong. */

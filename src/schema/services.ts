@@ -9,6 +9,7 @@ import { tellOfGuesses } from './writes/guesses.ts';
 import { Changes } from './writes/followed-changes.ts';
 import { applyToEngine } from './writes/engine-changes.ts';
 import { Live } from './subscriptions/live.ts';
+import { NameLookUps } from './diagnosis/name-look-ups.ts';
 import { ProblemBoard } from './problem/board.ts';
 import { ImportStage } from './import/stage.ts';
 import { OperationSlots, searchLimits } from './limits/operation-slots.ts';
@@ -81,6 +82,8 @@ export interface Services extends ServiceParts {
   readonly live: Live;
   /** Finds what is wrong. */
   readonly problems: ProblemBoard;
+  /** Looks names up in the DNS for diagnoses. */
+  readonly names: NameLookUps;
   /** Divides the event loop between operations. */
   readonly timeSlices: TimeSlices;
   /** Limits the operations of each caller. */
@@ -108,6 +111,7 @@ export function createServices(parts: ServiceParts): Services {
     live,
     problems: new ProblemBoard(parts),
     imports: new ImportStage(),
+    names: new NameLookUps(),
     timeSlices: new TimeSlices(),
     slots: new OperationSlots(),
     searches: new OperationSlots(searchLimits),

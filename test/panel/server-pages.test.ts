@@ -98,8 +98,17 @@ describeWith('chromium', "the panel's pages about the server", () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await press(page, 'shop.example.com/');
     await shows(page, 'Visitors are stopped here: Agent.');
+    await shows(page, 'Visitors see the status 503 and the page “The site is away”.');
+    // It looks again by itself.
+    await panel.write('/client/changestatus/', { id: client, status: 0 });
+    await shows(page, 'Visitors are stopped here: Enabled.');
+    await panel.write('/client/changestatus/', { id: client, status: 1 });
+    await shows(page, 'Visitors are stopped here: Agent.');
     await press(page, 'Look again');
     await shows(page, 'Visitors are stopped here: Agent.');
+    await press(page, 'Also look the name up');
+    await press(page, 'Diagnose');
+    await shows(page, 'Name and port');
     await page.goto(`${panel.origin()}/tunnels/${tunnel}`);
     await press(page, 'Diagnose this tunnel');
     await shows(page, 'Visitors are stopped here: Agent.');

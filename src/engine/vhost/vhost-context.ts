@@ -5,7 +5,7 @@ import type { UnreadLedger } from '../../wire/unread-budget.ts';
 import type { HeadLimits, RequestHead } from '../http/head.ts';
 import type { VisitorTrace } from '../limits/visitor-trace.ts';
 import type { HostEntry } from './host-entry.ts';
-import type { Refusal } from './response/refusal.ts';
+import type { Refusal } from '../../rules/visitor-refusals.ts';
 import type { RefusalLog } from './response/refusal-log.ts';
 
 /** The client of a request. */

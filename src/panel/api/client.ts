@@ -54,6 +54,7 @@ const embedded = [
   'TunnelVisitor',
   'UserCounts',
   'UserPage',
+  'VisitorPage',
   'Viewer',
   'VisitorConnection',
   'VisitorConnectionPage',

@@ -9,7 +9,7 @@ import { TunnelChoice } from './diagnosis/tunnel-choice.tsx';
 import { TunnelResult } from './diagnosis/tunnel-result.tsx';
 
 /**
- * `/diagnosis`: what happens to a visitor of a URL or tunnel. The question is in the address: `?url=`, `?tunnel=` or `?port=`, and `?from=` and `?probe=1`;
+ * `/diagnosis`: what happens to a visitor of a URL or tunnel. The question is in the address: `?url=`, `?tunnel=` or `?port=`, and `?from=`, `?probe=1` and `?lookup=1`;
  * `?host=`, `?path=` and `?scheme=` of the older API work, too.
  */
 export default function DiagnosisPage() {
@@ -23,6 +23,7 @@ export default function DiagnosisPage() {
   const [port, setPort] = useState(get('port'));
   const [from, setFrom] = useState(get('from'));
   const [probe, setProbe] = useState(get('probe') === '1');
+  const [lookUp, setLookUp] = useState(get('lookup') === '1');
   const [problem, setProblem] = useState('');
   const texts = t.diagnosis;
 
@@ -36,6 +37,7 @@ export default function DiagnosisPage() {
         ...(kind === 'host' ? [['url', url.trim()]] : tunnel !== '' ? [['tunnel', tunnel]] : [['port', port.trim()]]),
         ...(from.trim() === '' ? [] : [['from', from.trim()]]),
         ...(probe ? [['probe', '1']] : []),
+        ...(lookUp && kind === 'host' ? [['lookup', '1']] : []),
       ]),
     );
   }
@@ -89,6 +91,15 @@ export default function DiagnosisPage() {
             <p className='hint' id='from-hint'>{texts.fromHint}</p>
           </div>
         </div>
+        {kind === 'host' && (
+          <div className='field'>
+            <label className='check'>
+              <input type='checkbox' checked={lookUp} aria-describedby='lookup-hint' onChange={({ target }) => setLookUp(target.checked)} />
+              {texts.lookUp}
+            </label>
+            <p className='hint' id='lookup-hint'>{texts.lookUpHint}</p>
+          </div>
+        )}
         <div className='field'>
           <label className='check'>
             <input type='checkbox' checked={probe} aria-describedby='probe-hint' onChange={({ target }) => setProbe(target.checked)} />
@@ -102,7 +113,7 @@ export default function DiagnosisPage() {
       </form>
       {get('tunnel') !== '' || portOf(get('port')) !== null
         ? <TunnelResult id={get('tunnel') || null} port={get('tunnel') === '' ? portOf(get('port')) : null} {...question} />
-        : request && <HostResult {...request} {...question} />}
+        : request && <HostResult {...request} {...question} lookUp={get('lookup') === '1'} />}
     </>
   );
 }

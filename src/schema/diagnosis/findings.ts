@@ -5,6 +5,17 @@ import { type Coded, type GivenParams, textOf } from '../values/coded-text.ts';
  * language translate the codes.
  */
 export const findings = {
+  SCHEME_NOT_SERVED: 'the server has no port for {scheme} hosts',
+  LOOK_UPS_LIMITED: 'too many names were looked up: wait a few seconds',
+  NAME_NOT_ANSWERED: 'the DNS did not answer for {host}: {problem}',
+  NAME_WITHOUT_ADDRESS: 'the DNS has no address for {host}',
+  NAME_LEADS_INSIDE: '{host} leads to an address inside a network, which visitors elsewhere cannot reach',
+  NAME_LEADS_TO: '{host} leads to {addresses}; the public address of this server is not set',
+  NAME_LEADS_ELSEWHERE: '{host} leads to {addresses}, which is not this server; that is right if a proxy or router passes requests on',
+  NAME_LEADS_HERE: 'the name leads to {address}, an address of this server',
+  HOST_PORT_REACHED: 'port {port} accepts connections',
+  HOST_PORT_NOT_REACHED: 'the server could not connect to its own port {port} at this address: {problem}',
+
   HOST_MATCHED: 'host {hostId} takes the request: {host}, location {location}, scheme {scheme}',
   NO_HOST_MATCHES: 'no host rule matches',
   OWN_NAME: "the domain is one of the server's own names",
@@ -77,6 +88,11 @@ export const findings = {
 
 /** How to fix what stops a connection, with the English text. Its parameters are in braces. */
 export const fixes = {
+  OPEN_HOST_PORT: 'set the port for {scheme} hosts',
+  POINT_NAME: 'let the DNS record of {host} lead to this server ({server})',
+  SET_SERVER_URL: 'set the server URL in the global settings, so that it can be compared',
+  FORWARD_PORT: 'see that the firewall and the router let port {port} through; some routers do not allow this from inside',
+
   ADD_HOST: 'add a host for this domain, or point the domain somewhere else',
   ASK_FOR_OWN_NAME: 'ask an administrator to make the host: only administrators give one of these names to a host',
   START_HOST: 'start the host',

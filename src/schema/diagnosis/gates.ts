@@ -2,6 +2,7 @@ import { type ClientState, type RefusalCause, refusalCauses, type Refusals } fro
 import { effectiveExpiry } from '../../rules/expiry.ts';
 import { type AccessLists, AddressSet, turnedAwayBy } from '../../rules/ip-access.ts';
 import { canonicalAddress } from '../../rules/ip-address.ts';
+import type { Refusal } from '../../rules/visitor-refusals.ts';
 import { splitIpList } from '../../rules/ip-list.ts';
 import type { Client } from '../../store/generated/sqlite/client.ts';
 import type { ClientWithOwner } from '../writes/changes.ts';
@@ -9,8 +10,8 @@ import { clientRuntime } from '../client/runtime.ts';
 import type { Context } from '../context.ts';
 import { found, type Finding, findingText, fix, type Fix } from './findings.ts';
 
-/** The gates of a connection, in order. */
-export const gateNames = ['ROUTE', 'CERTIFICATE', 'ENABLED', 'OWNER', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'] as const;
+/** The gates of a connection, in order. The first one only exists in diagnoses of hosts that look the name up. */
+export const gateNames = ['NAME_AND_PORT', 'ROUTE', 'CERTIFICATE', 'ENABLED', 'OWNER', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'] as const;
 
 type GateName = typeof gateNames[number];
 
@@ -25,6 +26,8 @@ export interface Gate {
   readonly fix: Fix | null;
   /** The connections that were refused here, by cause. */
   readonly refusals: Refusals;
+  /** Of a host: the page that visitors see if the gate stops them. Absent or null = they see none. */
+  readonly page?: Refusal | null;
 }
 
 /** A gate that the connection passes. */

@@ -5,8 +5,10 @@ import { hostCertificate, type HostCertificate } from '../host/certificate-type.
 import { certificateGate, certificateReason } from './certificate-gate.ts';
 import { found, type Finding, findingText, fix, type Fix } from './findings.ts';
 import { accessGate, agentGate, enabledGate, type Gate, gateNames, ownerGate, passed, quotaGate, stopped, unknown, withRefusals } from './gates.ts';
+import { nameGate } from './name-gate.ts';
 import { nearHosts } from './near-hosts.ts';
 import { probeTargets, targetGate, type TargetProbe } from './probe.ts';
+import { withPages } from './visitor-page.ts';
 import { findRoute, type Route, routeQuestion, type RouteQuestion, type StoredRule } from './route.ts';
 
 /** The route of a request and the gates on its path. */
@@ -31,6 +33,8 @@ export interface HostDiagnosisArgs {
   readonly scheme: 'http' | 'https';
   readonly visitorAddress?: string;
   readonly probe: boolean;
+  /** Looks the name up, and connects to the port if it leads to this server. */
+  readonly lookUp: boolean;
 }
 
 const faults: Readonly<Record<NonNullable<Route['fault']>, { readonly finding: Finding; readonly fix: Fix }>> = {
@@ -46,6 +50,7 @@ const faults: Readonly<Record<NonNullable<Route['fault']>, { readonly finding: F
 export async function diagnoseHost(context: Context, args: HostDiagnosisArgs): Promise<HostDiagnosis> {
   const question = routeQuestion(args.host, args.path, args.scheme);
   const { rule, fault } = await findRoute(context, question);
+  const name = once(async () => args.lookUp ? [await nameGate(context, question)] : []);
   if (rule === undefined) {
     return {
       question,
@@ -54,7 +59,7 @@ export async function diagnoseHost(context: Context, args: HostDiagnosisArgs): P
       target: '',
       probes: [],
       near: async () => fault === 'host' ? nearHosts(context, question.host) : [],
-      gates: async () => nowhere(fault),
+      gates: async () => withPages([...await name(), ...nowhere(fault)]),
     };
   }
   const state = await context.loaders.hostStates.load(rule.row.id);
@@ -69,7 +74,7 @@ export async function diagnoseHost(context: Context, args: HostDiagnosisArgs): P
     probes,
     near: async () => [],
     reason: target === '' ? 'the rule matches, but there is no usable target' : certificate === undefined ? '' : certificateReason(certificate),
-    gates: once(() => gatesOf(context, rule, certificate, args.visitorAddress, probes)),
+    gates: once(async () => withPages([...await name(), ...await gatesOf(context, rule, certificate, args.visitorAddress, probes)], rule.client)),
   };
 }
 
@@ -85,7 +90,7 @@ async function mayProbe({ loaders }: Context, { row, client }: StoredRule): Prom
 }
 
 function nowhere(fault: NonNullable<Route['fault']>): Gate[] {
-  const [first, ...rest] = gateNames;
+  const [, first, ...rest] = gateNames;
   return [stopped(first, faults[fault].finding, faults[fault].fix), ...rest.map((name) => unknown(name, found('NO_RULE')))];
 }
 

@@ -9,6 +9,8 @@ import { PROBE_TARGETS, probeTargets, TargetProbeType } from './probe.ts';
 import { HostDiagnosisType, RequestScheme, TunnelDiagnosisType } from './type.ts';
 
 const visitorAddress = "The visitor's address, for the checks that depend on it.";
+const lookUp =
+  'Look the name up in the DNS and, if it leads to this server, connect to the port: the check NAME_AND_PORT. 10 names at once, then one every 5 seconds.';
 const probe = 'Dial the targets through the agent, with a timeout of 5 seconds each. Otherwise no connection is made.';
 
 builder.queryFields((t) => ({
@@ -22,6 +24,7 @@ builder.queryFields((t) => ({
       scheme: t.arg({ type: RequestScheme, required: true, description: 'The protocol.' }),
       visitorAddress: t.arg.string({ description: visitorAddress }),
       probe: t.arg.boolean({ defaultValue: false, description: probe }),
+      lookUp: t.arg.boolean({ defaultValue: false, description: lookUp }),
     },
     resolve: (_root, args, context) =>
       diagnoseHost(context, {
@@ -30,6 +33,7 @@ builder.queryFields((t) => ({
         scheme: args.scheme,
         visitorAddress: args.visitorAddress ?? undefined,
         probe: args.probe ?? false,
+        lookUp: args.lookUp ?? false,
       }),
   }),
   diagnoseTunnel: t.field({

@@ -3,6 +3,7 @@ import { Host } from '../host/type.ts';
 import { Tunnel } from '../tunnel/type.ts';
 import { textOrNull } from '../values/empty.ts';
 import { type Finding, findings, findingText, type Fix, fixes, fixText } from './findings.ts';
+import { type VisitorPage as VisitorPageOf, visitorPageOf } from './visitor-page.ts';
 import { explanationOf, type Gate, type gateNames } from './gates.ts';
 import { Refusal, refusalsOf } from './refusal-type.ts';
 import type { HostDiagnosis } from './host.ts';
@@ -24,6 +25,7 @@ export const RequestScheme = enumOf('RequestScheme', 'The scheme of a request.',
 const GateName = builder.enumType('GateName', {
   description: 'The checks that a connection must pass, in this order.',
   values: {
+    NAME_AND_PORT: { description: 'The name leads to this server, and the port accepts connections. Only with `lookUp`.' },
     ROUTE: { description: 'The connection has a route: a host rule that matches, an open port, or a password.' },
     CERTIFICATE: { description: 'HTTPS visitors get a certificate that they can trust. Hosts only.' },
     ENABLED: { description: 'The host or tunnel, and its client, are enabled.' },
@@ -65,6 +67,15 @@ const DiagnosisFix = builder.objectRef<Fix>('DiagnosisFix').implement({
   }),
 });
 
+const VisitorPage = builder.objectRef<VisitorPageOf>('VisitorPage').implement({
+  description: 'The page that visitors see instead of the site.',
+  fields: (t) => ({
+    status: t.exposeInt('status', { description: 'The HTTP status.' }),
+    title: t.exposeString('title', { description: 'Its headline, in English.' }),
+    text: t.exposeString('text', { description: 'Its text, in English.' }),
+  }),
+});
+
 const DiagnosisGate = builder.objectRef<Gate>('DiagnosisGate').implement({
   description: 'One of the checks that a connection must pass.',
   fields: (t) => ({
@@ -81,6 +92,13 @@ const DiagnosisGate = builder.objectRef<Gate>('DiagnosisGate').implement({
       type: [Refusal],
       description: 'The connections that were refused by this check since the server started, by cause.',
       resolve: ({ refusals }) => refusalsOf(refusals),
+    }),
+    visitorPage: t.field({
+      type: VisitorPage,
+      nullable: true,
+      description:
+        "What visitors of a host see if this check stops them; null = it doesn't, or they see no page: their connection is closed, or the browser warns of the certificate.",
+      resolve: visitorPageOf,
     }),
     explanation: t.string({ description: 'Everything that was found, in English.', resolve: explanationOf }),
     remedy: t.string({ nullable: true, description: 'How to fix it, in English; null = nothing to fix.', resolve: (gate) => gate.fix && fixText(gate.fix) }),

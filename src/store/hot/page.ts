@@ -129,8 +129,8 @@ async function found<Order extends string>(reader: HotReader, source: PageSource
 /** Ids by their rank. @param ids ascending */
 function inRankOf(ids: Int32Array, ranked: readonly number[], desc: boolean): Int32Array {
   const left = new Set(ids);
-  const sorted = Int32Array.from([...ranked.filter((id) => left.delete(id)), ...left]);
-  return desc ? sorted.reverse() : sorted;
+  const sorted = [...ranked.filter((id) => left.delete(id)), ...left];
+  return Int32Array.from(desc ? sorted.toReversed() : sorted);
 }
 
 function searchOf<Order extends string>(

@@ -3,7 +3,7 @@ import type { RequestHead } from '../../http/head.ts';
 import { challengeToken } from '../response/challenge.ts';
 import type { HostEntry } from '../host-entry.ts';
 import { isPasswordRequest } from '../response/password-form.ts';
-import type { Refusal } from '../response/refusal.ts';
+import type { Refusal } from '../../../rules/visitor-refusals.ts';
 import { type Origin, visitorOf } from '../target/request-fields.ts';
 import { placeOf, type RequestPlace } from './request-place.ts';
 import type { VhostContext } from '../vhost-context.ts';

@@ -5,7 +5,7 @@ import type { Environment } from '../../environment.ts';
 import type { RefusalCause } from '../../face.ts';
 import type { ClientLogins } from '../../limits/client-logins.ts';
 import type { HostEntry } from '../host-entry.ts';
-import type { Refusal } from '../response/refusal.ts';
+import type { Refusal } from '../../../rules/visitor-refusals.ts';
 import type { GateRefusal, Visit } from '../vhost-context.ts';
 
 /** The refusal for a cause. */

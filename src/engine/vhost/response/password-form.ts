@@ -4,7 +4,8 @@ import { listOf, valuesOf } from '../../http/field.ts';
 import type { RequestHead } from '../../http/head.ts';
 import { formTo, PASSWORD_PATH, acceptedResponse } from './password-page.ts';
 import type { OwnResponse } from './own-response.ts';
-import { prefersJson, type Refusal, type RefusalForm } from './refusal.ts';
+import type { Refusal } from '../../../rules/visitor-refusals.ts';
+import { prefersJson, type RefusalForm } from './refusal.ts';
 import type { RequestPlace } from '../request/request-place.ts';
 import type { Responder } from '../request/responder.ts';
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
-import { type Refusal, statusOf } from './refusal.ts';
+import type { Refusal } from '../../../rules/visitor-refusals.ts';
+import { statusOf } from './refusal.ts';
 
 /** Lines a second for one cause and host. */
 const PER_CAUSE = 10;

@@ -5,7 +5,7 @@ import { ResponseReader, type ResponseSink } from '../../http/response-reader.ts
 import { HttpSyntaxError } from '../../http/syntax-error.ts';
 import { staysOpen } from '../response/head-for-visitor.ts';
 import type { HostEntry } from '../host-entry.ts';
-import type { Refusal } from '../response/refusal.ts';
+import type { Refusal } from '../../../rules/visitor-refusals.ts';
 import type { Responder } from '../request/responder.ts';
 import { TargetConnection, type TargetUser } from './target-connection.ts';
 import type { VhostContext } from '../vhost-context.ts';

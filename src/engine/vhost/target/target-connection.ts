@@ -3,7 +3,7 @@ import { closeSoon } from '../../../wire/delayed-close.ts';
 import type { ByteSocket, SocketSink } from '../../../wire/socket.ts';
 import type { VisitorTrace } from '../../limits/visitor-trace.ts';
 import type { HostEntry } from '../host-entry.ts';
-import type { Refusal } from '../response/refusal.ts';
+import type { Refusal } from '../../../rules/visitor-refusals.ts';
 
 /** The refusals for the results of a dial; `refused` for all others. */
 const refusalByResult: Partial<Record<DialResult, Refusal>> = { timeout: 'silent', exhausted: 'exhausted', crowded: 'tooMany', offline: 'offline' };

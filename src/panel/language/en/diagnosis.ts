@@ -19,6 +19,9 @@ export const diagnosis = {
   fromHint: 'Empty = any address that is not blocked.',
   probe: 'Also dial the targets',
   probeHint: 'The agent connects to each target and disconnects at once.',
+  lookUp: 'Also look the name up',
+  lookUpHint: 'The server asks the DNS and, if the name leads to it, connects to its own port.',
+  visitorSees: (status: number, title: string) => `Visitors see the status ${status} and the page “${title}”.`,
   run: 'Diagnose',
   again: 'Look again',
   open: 'Nothing stops visitors here.',
@@ -27,6 +30,7 @@ export const diagnosis = {
   target: 'A request goes to',
   rule: 'Host',
   gates: {
+    NAME_AND_PORT: 'Name and port',
     ROUTE: 'Route',
     CERTIFICATE: 'Certificate',
     ENABLED: 'Enabled',

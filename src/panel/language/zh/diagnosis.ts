@@ -19,6 +19,9 @@ export const diagnosis: Messages['diagnosis'] = {
   fromHint: '留空 = 任何未被阻止的地址。',
   probe: '同时连接目标',
   probeHint: 'Agent 会连接每个目标并立即断开。',
+  lookUp: '同时查询该名称',
+  lookUpHint: '服务器查询 DNS；如果名称指向本服务器，则连接自己的端口。',
+  visitorSees: (status, title) => `访客看到状态 ${status} 和页面“${title}”。`,
   run: '诊断',
   again: '再次检查',
   open: '此处没有任何阻止访客的因素。',
@@ -27,6 +30,7 @@ export const diagnosis: Messages['diagnosis'] = {
   target: '请求将转到',
   rule: '域名',
   gates: {
+    NAME_AND_PORT: '名称和端口',
     ROUTE: '路由',
     CERTIFICATE: '证书',
     ENABLED: '启用状态',

@@ -2,6 +2,16 @@ import type { FindingCode, FixCode } from '../../generated/graphql.ts';
 
 /** What a diagnosis finds. Parameters are in braces, as in the server's English texts. */
 export const findings: Record<FindingCode, string> = {
+  SCHEME_NOT_SERVED: '服务器没有用于 {scheme} 域名的端口',
+  LOOK_UPS_LIMITED: '查询的名称过多：请等待几秒',
+  NAME_NOT_ANSWERED: 'DNS 没有回答 {host}：{problem}',
+  NAME_WITHOUT_ADDRESS: 'DNS 中没有 {host} 的地址',
+  NAME_LEADS_INSIDE: '{host} 指向内部网络的地址，其他地方的访客无法到达',
+  NAME_LEADS_TO: '{host} 指向 {addresses}；尚未设置本服务器的公网地址',
+  NAME_LEADS_ELSEWHERE: '{host} 指向 {addresses}，不是本服务器；如果由代理或路由器转发请求，则没有问题',
+  NAME_LEADS_HERE: '名称指向本服务器的地址 {address}',
+  HOST_PORT_REACHED: '端口 {port} 接受连接',
+  HOST_PORT_NOT_REACHED: '服务器无法连接此地址上自己的端口 {port}：{problem}',
   HOST_MATCHED: '由域名 #{hostId} 处理该请求：{host}，路径 {location}，协议 {scheme}',
   NO_HOST_MATCHES: '没有匹配的域名',
   OWN_NAME: '该域名是服务器自身的名称之一',
@@ -67,6 +77,10 @@ export const findings: Record<FindingCode, string> = {
 
 /** How to fix what stops visitors. */
 export const fixes: Record<FixCode, string> = {
+  OPEN_HOST_PORT: '设置用于 {scheme} 域名的端口',
+  POINT_NAME: '让 {host} 的 DNS 记录指向本服务器（{server}）',
+  SET_SERVER_URL: '在全局设置中填写服务器网址，以便比较',
+  FORWARD_PORT: '请确认防火墙和路由器放行端口 {port}；有些路由器不允许从内部访问',
   ADD_HOST: '为此域名添加一个域名规则，或将该域名指向别处',
   ASK_FOR_OWN_NAME: '请管理员创建该域名：只有管理员可以使用服务器自身的名称',
   START_HOST: '启动域名',

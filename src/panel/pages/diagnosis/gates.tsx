@@ -12,6 +12,7 @@ export const diagnosisGates = graphql(`
     findings { code text params { name value } }
     fix { code text params { name value } }
     refusals { cause count }
+    visitorPage { status title }
   }
 `);
 /** A dialed target. */
@@ -76,7 +77,11 @@ export function Gates({ gates: masked, probes: maskedProbes, more, onAgain }: {
 }
 
 function GateItem(
-  { gate: { name, outcome, findings, fix, refusals }, isAfter, more }: { readonly gate: Gate; readonly isAfter: boolean; readonly more: ReactNode },
+  { gate: { name, outcome, findings, fix, refusals, visitorPage }, isAfter, more }: {
+    readonly gate: Gate;
+    readonly isAfter: boolean;
+    readonly more: ReactNode;
+  },
 ) {
   const { t, f } = useLanguage();
   const texts = t.diagnosis;
@@ -93,6 +98,7 @@ function GateItem(
           <span className='small muted'>{texts.outcomes[outcome]}</span>
         </div>
         {findings.map((finding) => <p key={finding.code} className='gate-found'>{texts.sentence(texts.finding(finding, f))}</p>)}
+        {visitorPage && <p className='gate-found'>{texts.visitorSees(visitorPage.status, visitorPage.title)}</p>}
         {refusals.length > 0 && (
           <p className='gate-found'>
             {texts.refused}: {refusals.map(({ cause, count }) => `${t.clients.refusals[cause]} ${f.number(count)}`).join(', ')}

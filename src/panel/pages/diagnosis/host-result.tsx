@@ -5,11 +5,12 @@ import { useLanguage } from '../../language/language.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/loading.tsx';
 import { Gates } from './gates.tsx';
+import { useLookAgain } from './look-again.ts';
 import type { VisitorRequest } from './request.ts';
 
 const diagnoseHost = graphql(`
-  query DiagnoseHost($host: String!, $path: String!, $scheme: RequestScheme!, $visitorAddress: String, $probe: Boolean!) {
-    diagnoseHost(host: $host, path: $path, scheme: $scheme, visitorAddress: $visitorAddress, probe: $probe) {
+  query DiagnoseHost($host: String!, $path: String!, $scheme: RequestScheme!, $visitorAddress: String, $probe: Boolean!, $lookUp: Boolean!) {
+    diagnoseHost(host: $host, path: $path, scheme: $scheme, visitorAddress: $visitorAddress, probe: $probe, lookUp: $lookUp) {
       target near { id host location publicUrls }
       rule { id host location client { id remark } }
       gates { ...DiagnosisGates }
@@ -19,9 +20,14 @@ const diagnoseHost = graphql(`
 `);
 
 /** What happens to a request. If no host has the name, those with a similar one are shown: it may be mistyped. */
-export function HostResult({ visitorAddress, probe, ...request }: VisitorRequest & { readonly visitorAddress: string | null; readonly probe: boolean }) {
+export function HostResult({ visitorAddress, probe, lookUp, ...request }: VisitorRequest & {
+  readonly visitorAddress: string | null;
+  readonly probe: boolean;
+  readonly lookUp: boolean;
+}) {
   const { t } = useLanguage();
-  const { data, error, refetch } = useData(diagnoseHost, { ...request, visitorAddress, probe });
+  const { data, error, refetch } = useData(diagnoseHost, { ...request, visitorAddress, probe, lookUp });
+  useLookAgain('host', refetch, probe || lookUp);
   if (error !== undefined) return <Failure error={error} onRetry={refetch} />;
   if (data === undefined) return <Loading />;
   const { gates, probes, rule, target, near } = data.diagnoseHost;

@@ -4,6 +4,7 @@ import { graphql } from '../../generated/index.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/loading.tsx';
+import { useLookAgain } from './look-again.ts';
 import { Gates } from './gates.tsx';
 
 const diagnoseTunnel = graphql(`
@@ -25,6 +26,7 @@ export function TunnelResult({ id, port, visitorAddress, probe }: {
 }) {
   const { t } = useLanguage();
   const { data, error, refetch } = useData(diagnoseTunnel, { id, port, visitorAddress, probe });
+  useLookAgain('tunnel', refetch, probe);
   if (error !== undefined) return <Failure error={error} onRetry={refetch} />;
   if (data === undefined) return <Loading />;
   if (!data.diagnoseTunnel) return <p>{port === null ? t.shell.recordMissing : t.diagnosis.noTunnelAt(String(port))}</p>;

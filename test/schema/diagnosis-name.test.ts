@@ -1,0 +1,149 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { z } from 'zod';
+import type { Caller } from '../../src/rules/caller.ts';
+import { testDatabases } from '../support/database.ts';
+import { startDns } from '../support/dns.ts';
+import { freePort } from '../support/free-port.ts';
+import { openTestSchema, type TestSchema } from '../support/schema.ts';
+
+const databases = testDatabases('sqlite');
+const query = `query ($host: String!, $scheme: RequestScheme!, $lookUp: Boolean) {
+  diagnoseHost(host: $host, scheme: $scheme, lookUp: $lookUp) { gates { name outcome explanation remedy visitorPage { status title } } }
+}`;
+const gates = z.object({
+  diagnoseHost: z.object({
+    gates: z.array(z.object({
+      name: z.string(),
+      outcome: z.string(),
+      explanation: z.string(),
+      remedy: z.string().nullable(),
+      visitorPage: z.object({ status: z.number(), title: z.string() }).nullable(),
+    })),
+  }),
+});
+const user: Caller = { kind: 'user', userId: 1 };
+
+const ends: (() => unknown)[] = [];
+afterEach(() => {
+  for (const end of ends.splice(0)) end();
+});
+
+/** A server whose public name is adit.example.com, and whose DNS knows these names. */
+async function open(addresses: Readonly<Record<string, string>>, httpPort = 80) {
+  const dns = await startDns(addresses);
+  ends.push(dns.close);
+  const api = await openTestSchema(databases, { publicUrl: 'https://adit.example.com', hostPorts: { httpPort, httpsPort: 0 } });
+  api.services.names.resolver.setServers([dns.server]);
+  return { api, asked: dns.asked };
+}
+
+async function nameGate(api: TestSchema, host: string, caller?: Caller, scheme = 'HTTP') {
+  const { data } = await api.run(query, { host, scheme, lookUp: true }, caller);
+  const [first] = gates.parse(data).diagnoseHost.gates;
+  return first;
+}
+
+async function listen(host: string): Promise<number> {
+  const server: Server = createServer((socket) => socket.end()).listen(0, host);
+  ends.push(() => server.close());
+  await once(server, 'listening');
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+test('no name is looked up unless that is asked for', async () => {
+  const { api, asked } = await open({});
+  const { data } = await api.run(query, { host: 'shop.example.com', scheme: 'HTTP' });
+  expect(gates.parse(data).diagnoseHost.gates.map(({ name }) => name)).not.toContain('NAME_AND_PORT');
+  expect(asked).toEqual([]);
+});
+
+test('a name without an address stops visitors; one that leads elsewhere may be behind a proxy', async () => {
+  const { api } = await open({ 'adit.example.com': '203.0.113.5', 'elsewhere.example.com': '198.51.100.9' });
+  expect(await nameGate(api, 'shop.example.com')).toEqual({
+    name: 'NAME_AND_PORT',
+    outcome: 'STOPPED',
+    explanation: 'the DNS has no address for shop.example.com',
+    remedy: 'let the DNS record of shop.example.com lead to this server (adit.example.com)',
+    visitorPage: null,
+  });
+  expect(await nameGate(api, 'elsewhere.example.com')).toMatchObject({
+    outcome: 'UNKNOWN',
+    explanation: 'elsewhere.example.com leads to 198.51.100.9, which is not this server; that is right if a proxy or router passes requests on',
+  });
+  expect(await nameGate(api, 'shop.example.com', undefined, 'HTTPS')).toMatchObject({
+    outcome: 'STOPPED',
+    explanation: 'the server has no port for https hosts',
+  });
+});
+
+test('a name that leads here passes if the port accepts connections', async () => {
+  const port = await listen('127.0.0.1');
+  const { api } = await open({ 'adit.example.com': '127.0.0.1', 'shop.example.com': '127.0.0.1' }, port);
+  expect(await nameGate(api, 'shop.example.com')).toMatchObject({
+    outcome: 'PASSED',
+    explanation: `the name leads to 127.0.0.1, an address of this server; port ${port} accepts connections`,
+  });
+  const closed = await freePort();
+  const other = await open({ 'adit.example.com': '127.0.0.1', 'shop.example.com': '127.0.0.1' }, closed);
+  expect(await nameGate(other.api, 'shop.example.com')).toMatchObject({
+    outcome: 'UNKNOWN',
+    explanation: `the name leads to 127.0.0.1, an address of this server; the server could not connect to its own port ${closed} at this address: ECONNREFUSED`,
+  });
+});
+
+test('a tenant learns no address inside a network, and no machine but this server is connected to', async () => {
+  const port = await listen('127.0.0.2');
+  const { api } = await open({ 'adit.example.com': '203.0.113.5', 'inside.example.com': '127.0.0.2', 'database.internal': '10.1.2.3' }, port);
+  for (const name of ['inside.example.com', 'database.internal']) {
+    const gate = await nameGate(api, name, user);
+    expect(gate).toMatchObject({ outcome: 'UNKNOWN', explanation: `${name} leads to an address inside a network, which visitors elsewhere cannot reach` });
+  }
+  expect(await nameGate(api, 'inside.example.com')).toMatchObject({ explanation: expect.stringContaining('leads to 127.0.0.2, which is not this server') });
+});
+
+test('a caller can look up ten names at once, and others are not affected', async () => {
+  const { api, asked } = await open({ 'adit.example.com': '203.0.113.5' });
+  for (let n = 0; n < 10; n++) expect(await nameGate(api, `n${n}.example.com`, user)).toMatchObject({ outcome: 'STOPPED' });
+  const before = asked.length;
+  expect(await nameGate(api, 'more.example.com', user)).toMatchObject({ outcome: 'UNKNOWN', explanation: 'too many names were looked up: wait a few seconds' });
+  expect(asked.length).toBe(before);
+  expect(await nameGate(api, 'more.example.com')).toMatchObject({ outcome: 'STOPPED' });
+});
+
+test('a resolver that refuses to answer is no verdict', async () => {
+  const { api } = await open({});
+  api.services.names.resolver.setServers([`127.0.0.1:${await freePort()}`]);
+  expect(await nameGate(api, 'shop.example.com')).toMatchObject({
+    outcome: 'UNKNOWN',
+    explanation: expect.stringMatching(/^the DNS did not answer for shop.example.com: E/),
+  });
+});
+
+test('an address instead of a name is not looked up', async () => {
+  const { api, asked } = await open({ 'adit.example.com': '203.0.113.5' });
+  const [own] = Object.values(networkInterfaces()).flatMap((all) => all ?? []).filter(({ internal, family }) => !internal && family === 'IPv4');
+  expect(await nameGate(api, '198.51.100.9')).toMatchObject({ outcome: 'UNKNOWN', explanation: expect.stringContaining('which is not this server') });
+  if (own !== undefined) expect(await nameGate(api, own.address)).toMatchObject({ explanation: expect.stringContaining('an address of this server') });
+  expect(asked.filter((name) => name !== 'adit.example.com')).toEqual([]);
+});
+
+test('each stop names the page that visitors see', async () => {
+  const { api } = await open({});
+  const stopOf = async (host: string) => {
+    const { data } = await api.run(query, { host, scheme: 'HTTP' });
+    return gates.parse(data).diagnoseHost.gates.find(({ outcome }) => outcome === 'STOPPED');
+  };
+  expect(await stopOf('wrong.example.com')).toMatchObject({ name: 'ROUTE', visitorPage: { status: 404, title: 'No such site' } });
+  const clientId = await api.id('mutation { createClient(input: {}) { id } }');
+  await api.ok(`mutation { createHost(input: { clientId: ${clientId}, host: "shop.example.com", targets: ["80"] }) { id } }`);
+  expect(await stopOf('shop.example.com')).toMatchObject({ name: 'AGENT', visitorPage: { status: 503, title: 'The site is away' } });
+  const tunnel = await api.id(`mutation { createTunnel(input: { clientId: ${clientId}, mode: TCP, targets: ["22"] }) { id } }`);
+  const { gates: ofTunnel } = z.object({ gates: z.array(z.object({ visitorPage: z.null() })) }).parse(
+    await api.record(`{ diagnoseTunnel(id: ${tunnel}) { gates { visitorPage { status } } } }`),
+  );
+  expect(ofTunnel.length).toBeGreaterThan(0);
+});
