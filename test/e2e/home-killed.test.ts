@@ -191,10 +191,11 @@ describeWith('initdb', 'the server that an agent is connected to fails', () => {
     for (let round = 0; round < TIMES.killed; round++) {
       const killed = await home();
       await inReserve(killed);
+      const before = new Map(servers.map(({ child }) => [child, child.output.length]));
       await without(killed, 'killed', figures, () => {
         killed.child.kill('SIGKILL');
         return killed.child.exited;
-      }, () => Promise.resolve());
+      }, ({ child }) => child.says(new RegExp(`the session with another node was lost node=${killed.name}\\b`), before.get(child)));
       servers.splice(servers.indexOf(killed), 1);
       if (!endurance) continue;
       const { dataDir, httpPort, bridgePort, tlsPort, name, tunnelHost } = killed;

@@ -98,7 +98,7 @@ test('an agent that declares more at once than it may is cut off, and nothing is
 });
 
 test('what an agent of version 0.1 declares is read as it was meant', async () => {
-  const server = await startEngine({ stored: { clients: [{ ...ALLOWED, ...fresh }] } });
+  const server = await startEngine({ node: undefined, stored: { clients: [{ ...ALLOWED, ...fresh }] } });
   const kept = new Kept();
   server.engine.keepDeclared(kept);
   const agent = await session(server, true);
@@ -121,7 +121,7 @@ test('what an agent of version 0.1 declares is read as it was meant', async () =
 });
 
 test('a declaration that cannot be read is answered with the field at fault, and its record stays; the log has one warning', async () => {
-  const server = await startEngine({ stored: { clients: [{ ...ALLOWED, ...fresh }] } });
+  const server = await startEngine({ node: undefined, stored: { clients: [{ ...ALLOWED, ...fresh }] } });
   const kept = new Kept();
   server.engine.keepDeclared(kept);
   const agent = await session(server, true);

@@ -3,7 +3,7 @@ import { closed, readAll, roundTrip, startEcho, visit } from '../support/target.
 import { launchAgent, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
 
 test('open connections may finish, new ones are refused, the agent is notified', async () => {
-  const server = await startEngine();
+  const server = await startEngine({ node: undefined });
   const { log } = await startAgent(server);
   const { port } = await openTunnel(server, { targets: [(await startEcho()).address] });
   const visitor = await visit(port);

@@ -24,7 +24,7 @@ async function connections(port: number, count: number): Promise<void> {
 }
 
 test(`${CONNECTIONS} short connections leave file descriptors, streams and timers where they were`, async () => {
-  const server = await startEngine();
+  const server = await startEngine({ node: undefined });
   await startAgent(server);
   const target = await startTarget((socket) => {
     socket.resume().once('end', () => socket.end('answer'));

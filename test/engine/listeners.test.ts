@@ -77,7 +77,7 @@ describe('reserving a port', () => {
   });
 
   test('a lease that was not used gives the old listener back when it stood in the way', async () => {
-    const server = await startEngine();
+    const server = await startEngine({ node: undefined });
     const tunnel = await openTunnel(server, {});
     const lease = await server.engine.reservePort({ ...tunnel, serverIp: '', replaces: tunnel.id });
     expect(server.engine.tunnelState(tunnel.id)?.running).toBe(false);
@@ -192,7 +192,7 @@ describe('boot', () => {
   test('an occupied port is shown as the error of its tunnel and tried again until it is free', async () => {
     const occupied = await occupyPort();
     const tunnel = { ...tunnelOf({ id: 903, port: occupied.port, serverIp: '' }), ...fresh };
-    const { engine, log } = await startEngine({ stored: { tunnels: [tunnel] } });
+    const { engine, log } = await startEngine({ node: undefined, stored: { tunnels: [tunnel] } });
     expect(engine.tunnelState(903)).toMatchObject({ running: false, error: `port ${occupied.port} is occupied` });
     expect(await log.line(/listener cannot be opened/)).toMatchObject({ tunnelId: 903, port: occupied.port, retryMs: 1000 });
     await occupied.release();

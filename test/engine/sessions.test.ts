@@ -133,7 +133,7 @@ test('clients that expire together let the event loop go on between their tunnel
 
 test('the state of many tunnels is gathered without holding the event loop', async () => {
   const tunnels = Array.from({ length: 10_000 }, (_, n) => ({ ...tunnelOf({ id: n + 1, mode: 'secret', password: `password-${n}` }), ...fresh }));
-  const server = await startEngine({ stored: { tunnels } });
+  const server = await startEngine({ node: undefined, stored: { tunnels } });
   let gathered = false;
   const gathering = server.engine.takeDirty().then((batch) => {
     gathered = true;

@@ -89,16 +89,22 @@ export function storedState({ clients = [{ ...CLIENT, ...fresh }], tunnels = [],
 
 type StartedEngine = Partial<EngineOptions> & { readonly stored?: Stored };
 
-/** Starts an engine on ephemeral ports; it is closed when the test is done. With `ADIT_TEST_ON=second-of-two`, it is the second of two nodes that know the same records. */
+/** Starts an engine on ephemeral ports; it is closed when the test is done. With `ADIT_TEST_ON=second-of-two`, it is the second of two nodes that know the same records, unless `node` is given: undefined = it is alone. */
 export async function startEngine(options: StartedEngine = {}): Promise<TestEngine> {
   if (!onSecondNode || 'node' in options) return startOne(options);
   const node = (name: string) => ({ node: { name, version: '0.0.1', key: 'the secret of both' } });
-  // Both have the same addresses: the ports of stored tunnels are the second one's.
-  const stored = { ...options.stored, tunnels: [], hosts: [] };
+  const stored = { ...options.stored, tunnels: options.stored?.tunnels?.map(atFirst) ?? [] };
   const nodes = [
     await startOne({ ...options, ...node('first'), stored, bridgePort: 0, bridgeTls: { port: 0, identity: covering } }),
     await startOne({ ...options, ...node('second') }),
   ] as const;
+  const [first, second] = nodes;
+  // As the log of changes does.
+  const apply = second.engine.apply.bind(second.engine);
+  second.engine.apply = async (change) => {
+    await first.engine.apply(change.kind === 'tunnel' ? { kind: 'tunnel', tunnel: atFirst(change.tunnel) } : change);
+    await apply(change);
+  };
   const peers = nodes.map(({ bridge }, index) => ({
     name: index === 0 ? 'first' : 'second',
     host: '127.0.0.1',
@@ -111,7 +117,12 @@ export async function startEngine(options: StartedEngine = {}): Promise<TestEngi
     engine.nodes?.use(peers, performance.now());
   }
   for (const { engine } of nodes) await engine.nodes?.acquainted(5000);
-  return nodes[1];
+  return second;
+}
+
+/** Nodes on one machine listen on different addresses. */
+function atFirst<Tunnel extends WantedTunnel>(tunnel: Tunnel): Tunnel {
+  return { ...tunnel, serverIp: '127.0.9.9' };
 }
 
 async function startOne(options: StartedEngine): Promise<TestEngine> {
