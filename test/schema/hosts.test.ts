@@ -192,8 +192,8 @@ eitherDialect('hosts', (databases) => {
     const id = await newHost(api, clientId, { scheme: 'HTTP' });
     const refused = async (input: Input) => api.run(create, { input: { clientId, host: 'APP.example.com', ...input } });
     expect((await refused({})).errors[0]).toMatchObject({ code: 'HOST_EXISTS', message: 'host has exist', extensions: { hostId: id } });
-    const stranger = await newClient(api);
-    const { errors } = await api.run(create, { input: { clientId: stranger, host: 'app.example.com' } }, { kind: 'client', clientId: stranger });
+    const another = await newClient(api);
+    const { errors } = await api.run(create, { input: { clientId: another, host: 'app.example.com' } }, { kind: 'client', clientId: another });
     expect(errors).toMatchObject([{ code: 'HOST_EXISTS' }]);
     expect(errors[0]?.extensions).not.toHaveProperty('hostId');
     expect((await refused({ scheme: 'HTTP', location: '///' })).errors[0]?.code).toBe('HOST_EXISTS');

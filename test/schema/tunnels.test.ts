@@ -119,8 +119,8 @@ eitherDialect('tunnels', (databases) => {
     expect(await errorOf(9001, { kind: 'admin' })).toMatchObject({ field: 'input.port', tunnelId: 1, tunnelRemark: '' });
     expect(await errorOf(9002, { kind: 'admin' })).not.toHaveProperty('tunnelId');
     // Whose tunnel it is remains a secret of its owner.
-    const stranger = await newClient(api);
-    const { errors } = await api.run(create, { input: { clientId: stranger, mode: 'TCP', port: 9001 } }, { kind: 'client', clientId: stranger });
+    const another = await newClient(api);
+    const { errors } = await api.run(create, { input: { clientId: another, mode: 'TCP', port: 9001 } }, { kind: 'client', clientId: another });
     expect(errors).toMatchObject([{ code: 'PORT_UNAVAILABLE' }]);
     expect(errors[0]?.extensions).not.toHaveProperty('tunnelId');
     const agent = { kind: 'client', clientId: 1, by: 'vkey' } as const;
