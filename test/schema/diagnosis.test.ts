@@ -292,6 +292,11 @@ eitherDialect('diagnosis', (databases) => {
     const { gates } = z.object({ gates: z.array(z.object({ name: z.string(), explanation: z.string() })) }).parse(await api.record(askTunnel, { id: proxy }));
     const names: Readonly<Record<string, string>> = { globalBlackList: 'globalBlocklist', whiteList: 'allowlist', blackList: 'blocklist' };
     const reported = gates.map(({ explanation }) => /refused here \((.*)\)$/.exec(explanation)?.[1] ?? '').filter((text) => text !== '').join(', ');
+    // What the server or the agent has no room for is a limit, not the agent's absence.
+    const seenAt = (cause: string) => gates.filter(({ explanation }) => explanation.includes(`${cause} 2`)).map(({ name }) => name);
+    expect(['malformed', 'disabled', 'expired', 'capacity', 'agentCapacity', 'login', 'localProxy', 'noTarget'].map(seenAt)).toEqual(
+      ['ROUTE', 'ENABLED', 'OWNER', 'QUOTA', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'].map((name) => [name]),
+    );
     expect(reported.split(', ').toSorted()).toEqual(refusalCauses.map((cause) => `${names[cause] ?? cause} 2`).toSorted());
   });
 

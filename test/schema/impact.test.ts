@@ -40,6 +40,11 @@ eachDialect('what is affected', (databases) => {
     api.engine.hosts.set(2, { ...onlineState({ connections: 4 }), running: true, error: '', health: null });
     const held = { ...nothing, hosts: 2, connections: 4, hostNames: ['1.p.example.com/', '2.p.example.com/'] };
     expect(await api.record(impact, { resource: 'PLATFORM_DOMAIN', ids: ['d', 'd', 'none', 'a\0'] })).toEqual(held);
+    // Those that are not listed have connections, too.
+    const more = await seedHosts(store, client, 25, (n) => ({ host: `m${n}.p.example.com`, platformDomainId: 'd', platformPrefix: `m${n}` }));
+    api.engine.hosts.set(more.at(-1) ?? 0, { ...onlineState({ connections: 3 }), running: true, error: '', health: null });
+    const all = await api.record(impact, { resource: 'PLATFORM_DOMAIN', ids: ['d'] });
+    expect(all).toMatchObject({ hosts: 27, connections: 7, hostNames: [...held.hostNames, ...more.slice(0, 18).map((_, n) => `m${n + 1}.p.example.com/`)] });
     expect(await api.code(impact, { resource: 'PLATFORM_DOMAIN', ids: ['d'] }, { kind: 'client', clientId: client })).toBe('FORBIDDEN');
   });
 
@@ -48,6 +53,7 @@ eachDialect('what is affected', (databases) => {
     const { store } = api.services;
     const { id: userId } = await store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
     const [own = 0, foreign = 0] = await seedClients(store, 2, (n) => ({ userId: n === 1 ? userId : null }));
+    await seedTunnels(store, own, 21, () => ({ mode: 'secret', port: 0 }));
     await seedTunnels(store, own, 25, (n) => ({ mode: 'tcp', port: 9000 + n }));
     await seedTunnels(store, foreign, 1, () => ({ mode: 'tcp', port: 9100 }));
     await seedHosts(store, own, 25, (n) => ({ host: `${n}.example`, location: '/' }));
@@ -57,7 +63,7 @@ eachDialect('what is affected', (databases) => {
       return data;
     };
     api.engine.hosts.set(1, { ...onlineState({ connections: 2 }), running: true, error: '', health: null });
-    expect(await of('tunnel')).toEqual({ impact: { ...nothing, tunnels: 25, ports: Array.from({ length: 20 }, (_, n) => 9001 + n) } });
+    expect(await of('tunnel')).toEqual({ impact: { ...nothing, tunnels: 46, ports: Array.from({ length: 20 }, (_, n) => 9001 + n) } });
     expect(await of('host')).toEqual({
       impact: { ...nothing, hosts: 25, connections: 2, hostNames: Array.from({ length: 20 }, (_, n) => `${n + 1}.example/`) },
     });

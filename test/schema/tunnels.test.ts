@@ -313,6 +313,27 @@ eitherDialect('tunnels', (databases) => {
     expect(api.engine.openLeases.size).toBe(0);
   });
 
+  test('runtime is the state that the engine reports, each figure in its field', async () => {
+    const api = await openTestSchema(databases);
+    const id = await newTunnel(api);
+    const figures = { connections: 2, rate: 9, inletRate: 7, exportRate: 3, inletBytes: 4, exportBytes: 5, dropped: 6 };
+    const visitors = [{ address: '192.0.2.1', path: 'direct', since: Date.parse('2026-01-02') }] as const;
+    api.engine.tunnels.set(id, { running: false, error: 'why', refusals: { login: 3, offline: 1 }, health: null, ...figures, visitors });
+    const operation = `query ($id: ID!) { tunnel(id: $id) { runtime {
+      running error ${Object.keys(figures).join(' ')} refusals { cause count } visitors { address path since } health { type }
+    } } }`;
+    expect(await api.record(operation, { id })).toEqual({
+      runtime: {
+        running: false,
+        error: 'why',
+        ...figures,
+        refusals: [{ cause: 'OFFLINE', count: 1 }, { cause: 'LOGIN', count: 3 }],
+        visitors: [{ address: '192.0.2.1', path: 'DIRECT', since: '2026-01-02T00:00:00.000Z' }],
+        health: null,
+      },
+    });
+  });
+
   test('a stopped tunnel whose port somebody took meanwhile is not started, and stays stopped', async () => {
     const api = await openTestSchema(databases);
     const id = await newTunnel(api, { port: 9001 });

@@ -165,7 +165,12 @@ export class FakeEngine implements EngineFace {
     return ids.map((id) => this.#hostState(id));
   }
 
+  /** States of tunnels, as far as the test gives them. */
+  readonly tunnels = new Map<number, TunnelState>();
+
   #tunnelState(id: number): TunnelState | undefined {
+    const given = this.tunnels.get(id);
+    if (given) return given;
     const wanted = this.wantedTunnels.get(id);
     if (wanted === undefined) return undefined;
     const broken = this.broken.has(id);

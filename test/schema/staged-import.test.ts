@@ -1,0 +1,112 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from '@jest/globals';
+import { covering } from '../support/certificates.ts';
+import { eitherDialect } from '../support/database.ts';
+import { openTestSchema, type TestSchema } from '../support/schema.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const directory = temporaryDirectory();
+const counters = { inletBytes: 0, exportBytes: 0 };
+const user = (id: number) => ({
+  kind: 'user',
+  source: '',
+  id,
+  username: `user ${id}`,
+  password: '',
+  enabled: true,
+  remark: '',
+  maxClients: 0,
+  maxTunnels: 0,
+  expiresAt: null,
+  createdAt: null,
+  tokenHash: '',
+});
+const client = (id: number, ownerId: number) => ({
+  kind: 'client',
+  source: '',
+  id,
+  ownerId,
+  verifyKey: `key of client ${id}`,
+  remark: '',
+  enabled: true,
+  basicUser: '',
+  basicPassword: '',
+  compress: false,
+  encrypt: false,
+  configAllowed: false,
+  rateLimit: 0,
+  flowLimit: 0,
+  maxConnections: 0,
+  maxTunnels: 0,
+  webUsername: '',
+  webPassword: '',
+  blocklist: [],
+  allowlistEnabled: false,
+  allowlistPassword: '',
+  allowlist: [],
+  expiresAt: null,
+  createdAt: null,
+  lastOnlineAt: null,
+  lastAddress: '',
+  localAddress: '',
+  agentVersion: '',
+  ...counters,
+});
+const host = (id: number, name: string, more: Readonly<Record<string, unknown>> = {}) => ({
+  kind: 'host',
+  source: '',
+  id,
+  clientId: 1,
+  host: name,
+  location: '/',
+  scheme: 'all',
+  remark: '',
+  targets: ['80'],
+  localProxy: false,
+  headers: [],
+  hostChange: '',
+  certificate: '',
+  privateKey: '',
+  autoHttps: false,
+  acme: false,
+  platformDomainId: '',
+  enabled: true,
+  ...counters,
+  ...more,
+});
+
+async function imported(api: TestSchema, update: boolean, records: readonly object[]): Promise<void> {
+  await api.ok('mutation ($part: String!) { stageImport(id: "a", part: $part) }', { part: records.map((record) => `${JSON.stringify(record)}\n`).join('') });
+  await api.ok('mutation ($update: Boolean!) { runImport(id: "a", update: $update) }', { update });
+}
+
+eitherDialect('an import by a running server', (databases) => {
+  test('knows who may have named a host by the owner that its client has after the import', async () => {
+    const api = await openTestSchema(databases);
+    const named = async () => (await api.services.store.db.host.findMany({ orderBy: { id: 'asc' } })).map((row) => [row.host, row.namedByAdmin]);
+    await imported(api, false, [client(1, 0), host(1, 'a.example')]);
+    expect(await named()).toEqual([['a.example', true]]);
+    await imported(api, true, [user(1), client(1, 1), host(1, 'a.example'), host(2, 'b.example')]);
+    expect(await named()).toEqual([['a.example', true], ['b.example', false]]);
+    await imported(api, true, [user(1), client(1, 0), host(1, 'a.example'), host(2, 'b.example'), host(3, 'c.example')]);
+    expect((await named())[2]).toEqual(['c.example', true]);
+  });
+
+  test('keeps the redirect to HTTPS of a host that has HTTPS, below a platform domain too', async () => {
+    const api = await openTestSchema(databases);
+    const [certificatePath, privateKeyPath] = [path.join(directory, 'certificate.pem'), path.join(directory, 'key.pem')];
+    writeFileSync(certificatePath, covering.certificate);
+    writeFileSync(privateKeyPath, covering.key);
+    const domain = { kind: 'platformDomain', source: '', id: 'd', wildcard: '*.p.example.com' };
+    await imported(api, false, [
+      client(1, 0),
+      { ...domain, certificatePath, privateKeyPath },
+      host(1, 'a.p.example.com', { platformDomainId: 'd', autoHttps: true }),
+      host(2, 'a.example', { autoHttps: true }),
+      host(3, 'b.example', { autoHttps: true, scheme: 'http' }),
+    ]);
+    const rows = await api.services.store.db.host.findMany({ orderBy: { id: 'asc' } });
+    expect(rows.map(({ autoHttps }) => autoHttps)).toEqual([true, true, false]);
+  });
+});
