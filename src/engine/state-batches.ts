@@ -36,27 +36,30 @@ export class StateBatches {
     // Late bytes of a deleted record are ignored: ids are not used again.
     for (const id of changed.client) {
       if (++taken % TOGETHER === 0) await nextIteration();
-      const entry = this.#counts(id) ? this.#environment.clients.get(id) : undefined;
+      const entry = this.#counts('client', id, id) ? this.#environment.clients.get(id) : undefined;
       if (entry) clients.push({ id, ...entry.state(this.#environment.now()) });
     }
     for (const id of changed.tunnel) {
       if (++taken % TOGETHER === 0) await nextIteration();
       const runner = this.#tunnels.get(id);
-      if (!runner || !this.#counts(runner.wanted.clientId)) continue;
+      if (!runner || !this.#counts('tunnel', id, runner.wanted.clientId)) continue;
       tunnels.push({ id, running: runner.running, ...movedBy(runner.traffic) });
     }
     for (const id of changed.host) {
       if (++taken % TOGETHER === 0) await nextIteration();
       const entry = this.#environment.hosts.get(id);
-      if (!entry || !this.#counts(entry.wanted.clientId)) continue;
+      if (!entry || !this.#counts('host', id, entry.wanted.clientId)) continue;
       hosts.push({ id, ...movedBy(entry.traffic) });
     }
     return { clients, tunnels, hosts };
   }
 
-  /** Whether this server knows the counters of a client and its records: it is the home, and knows what was counted before. */
-  #counts(clientId: number): boolean {
-    return this.#environment.nodes?.counts(clientId) ?? true;
+  /** Whether this server knows the counters of a client's record: it is the home, and knows what was counted before. If it is about to learn that, the record is in the next batch. */
+  #counts(kind: 'client' | 'tunnel' | 'host', id: number, clientId: number): boolean {
+    const { nodes, ticker } = this.#environment;
+    if (!nodes || nodes.counts(clientId)) return true;
+    if (nodes.isHome(clientId)) ticker.mark(kind, id);
+    return false;
   }
 
   /** A batch was not stored: the next one holds all of it again. */

@@ -86,7 +86,6 @@ export class KnownCounters {
       await new Promise((resolve) => {
         setTimeout(resolve, AGAIN_MS).unref();
       });
-      environment.ticker.mark('client', clientId);
     }
   }
 }

@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { Absence } from '../../../src/engine/nodes/absence.ts';
+import type { ClientTotals } from '../../../src/engine/other-nodes.ts';
 import { eventually } from '../../support/eventually.ts';
-import { openEverywhere, startNodes } from '../../support/nodes.ts';
+import { NODE_KEY, openEverywhere, startNode, startNodes } from '../../support/nodes.ts';
 import { roundTrip, startEcho, visit } from '../../support/target.ts';
 import { CLIENT, startAgent } from '../../support/tunnel.ts';
 
@@ -57,6 +58,28 @@ test('a node that was frozen stores nothing until it receives something from the
   await one.engine.close();
   expect(await one.engine.takeDirty()).toMatchObject(batch(10));
   await taken;
+});
+
+test('what is counted while a new home learns what was counted before is stored afterwards, also of a tunnel that is newer than that', async () => {
+  let learned: (totals: ClientTotals) => void = () => undefined;
+  const storedTotals = () =>
+    new Promise<ClientTotals>((resolve) => {
+      learned = resolve;
+    });
+  const node = await startNode('one', { node: { name: 'one', version: '0.0.1', key: NODE_KEY, amongOthers: true, storedTotals } });
+  await startAgent(node);
+  const [tunnel] = await openEverywhere([node], { targets: [(await startEcho()).address] });
+  const visitor = await visit(tunnel?.port ?? 0);
+  await roundTrip(visitor, 'hello');
+  visitor.destroy();
+  await eventually(() => node.engine.tunnelState(tunnel?.id ?? 0)?.connections, (connections) => connections === 0);
+  // No bytes move any more, when the second ends in which the last ones did.
+  await eventually(() => node.engine.tunnelState(tunnel?.id ?? 0)?.rate, (rate) => rate !== 0);
+  await eventually(() => node.engine.tunnelState(tunnel?.id ?? 0)?.rate, (rate) => rate === 0);
+  for (let batch = 0; batch < 2; batch++) expect(await node.engine.takeDirty()).toEqual({ clients: [], tunnels: [], hosts: [] });
+  learned({ client: { inletBytes: 100, exportBytes: 100 }, tunnels: [], hosts: [] });
+  await eventually(() => node.engine.clientState(CLIENT.id)?.exportBytes, (bytes) => bytes === 105);
+  expect(await node.engine.takeDirty()).toMatchObject({ clients: [{ exportBytes: 105 }], tunnels: [{ id: tunnel?.id, exportBytes: 5 }] });
 });
 
 /** A process with this clock, which was never away, and receives something from nodes when the test says. */
