@@ -123,10 +123,10 @@ describeWith('chromium', "the panel's forms", () => {
     await press(page, 'Create the user');
     await problemsAt(page, ['password']);
     await enter(page, 'Password', 'long enough');
-    await enter(page, 'Clients optional', 'many');
+    await enter(page, 'Maximum clients optional', 'many');
     await press(page, 'Create the user');
     await problemsAt(page, ['maxClients']);
-    await enter(page, 'Clients optional', '2');
+    await enter(page, 'Maximum clients optional', '2');
     await press(page, 'Create the user');
     await shows(page, 'User created');
     await shows(page, '0 of 2');

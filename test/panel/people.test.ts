@@ -32,7 +32,7 @@ describeWith('chromium', "the panel's pages about people", () => {
     await shows(page, '1 of 2');
     await shows(page, '0 of 10');
     await choose(page, 'Actions for alice', 'Disable');
-    await shows(page, '0 connected agents are disconnected');
+    await shows(page, 'Nothing is in use at the moment.');
     expect(await accessibilityProblems(page)).toEqual([]);
     await answer(page, 'Keep as is');
     await choose(page, 'Actions for bob', 'Disable');
@@ -42,7 +42,7 @@ describeWith('chromium', "the panel's pages about people", () => {
     await listsRows(page, ['bob']);
     await press(page, 'bob');
     await page.waitForSelector('#field-maxClients');
-    await enter(page, 'Clients optional', '7');
+    await enter(page, 'Maximum clients optional', '7');
     await press(page, 'Save');
     await shows(page, '0 of 7');
     await choose(page, 'Actions for bob', 'Delete');
@@ -82,9 +82,9 @@ describeWith('chromium', "the panel's pages about people", () => {
     const changed = await panel.write('/client/add/', { vkey: 'key of the audit', remark: 'before' });
     await panel.write('/client/edit/', { id: changed, remark: 'after' });
     const { page, complaints } = await panel.open('/audit');
-    await shows(page, 'Client after changed');
+    await shows(page, 'Client “after” changed');
     await page.select('#filter-did', 'UPDATE');
-    await hides(page, 'Client before created');
+    await hides(page, 'Client “before” created');
     await page.select('#filter-what', 'CLIENT');
     await page.click('.entry > summary');
     await page.waitForFunction(() =>
@@ -109,9 +109,9 @@ describeWith('chromium', "the panel's pages about people", () => {
     await page.waitForSelector('.entry');
     await panel.write('/client/edit/', { id: changed, remark: 'later' });
     await shows(page, '1 new entry');
-    await hides(page, 'Client later changed');
+    await hides(page, 'Client “later” changed');
     await press(page, 'Show them');
-    await shows(page, 'Client later changed');
+    await shows(page, 'Client “later” changed');
     expect(complaints).toEqual([]);
   }, timeout);
 

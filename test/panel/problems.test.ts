@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { covering, other } from '../support/certificates.ts';
 import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
-import { hides, logIn, password, shows, testPanel } from './panel.ts';
+import { answer, choose, enter, hides, logIn, password, press, shows, testPanel } from './panel.ts';
 
 const timeout = 60_000;
 
@@ -48,6 +48,24 @@ describeWith('chromium', 'what is wrong, in the panel', () => {
     await hides(page, 'is not connected');
     expect(complaints).toEqual([]);
     await page.evaluate(() => localStorage.setItem('adit.language', 'en'));
+  }, timeout);
+
+  test('the page of a host stops it and follows; the diagnosis leads to hosts with its name', async () => {
+    const { page, complaints } = await panel.open(`/hosts/${host}`);
+    await enter(page, 'Note optional', 'typed before the stop');
+    await choose(page, 'Actions for shop.example.com/', 'Stop');
+    await shows(page, 'Names that are no longer served: shop.example.com/');
+    await answer(page, 'Stop');
+    await page.waitForFunction(() => document.querySelector('#h-state')?.parentElement?.textContent?.includes('Stopped'));
+    await press(page, 'Save');
+    await shows(page, 'Saved');
+    await page.goto(`${panel.origin()}/diagnosis?url=http%3A%2F%2Fshop.example.com%2F`);
+    await shows(page, 'All matching hosts are stopped.');
+    await press(page, 'Hosts with this name');
+    await shows(page, '1 to 1 of 1');
+    await panel.write('/index/hoststart/', { id: host });
+    await shows(page, 'Agent away');
+    expect(complaints).toEqual([]);
   }, timeout);
 
   test('a certificate is checked while it is entered', async () => {

@@ -1,3 +1,4 @@
+import { Link } from 'wouter';
 import { useLanguage } from '../language/language.tsx';
 import { Empty } from '../parts/banner.tsx';
 import { PageHead } from '../parts/page-head.tsx';
@@ -9,7 +10,11 @@ export default function NotFound() {
     <>
       <PageHead title={t.shell.notFound} />
       <div className='card'>
-        <Empty icon='search' title={t.shell.notFound}>{t.shell.notFoundText}</Empty>
+        <Empty
+          icon='search'
+          title={t.shell.notFoundText}
+          action={<Link className='btn' href='/'>{t.shell.nav.dashboard}</Link>}
+        />
       </div>
     </>
   );

@@ -21,9 +21,14 @@ export function CopyButton({ text }: { readonly text: string }) {
 
 /**
  * A command or file to copy. Its secret is shown as dots until it is revealed; Copy always takes the real one.
- * @param secret a part of the text
+ * @param secret a part of the text @param isPassword whether the secret is a password, not a key
  */
-export function Command({ title, text, secret }: { readonly title: string; readonly text: string; readonly secret?: string }) {
+export function Command({ title, text, secret, isPassword = false }: {
+  readonly title: string;
+  readonly text: string;
+  readonly secret?: string;
+  readonly isPassword?: boolean;
+}) {
   const { t } = useLanguage();
   const [isShown, setShown] = useState(false);
   const id = useId();
@@ -36,7 +41,7 @@ export function Command({ title, text, secret }: { readonly title: string; reado
           {secret !== undefined && (
             <button type='button' className='btn btn-ghost btn-s' aria-pressed={isShown} onClick={() => setShown(!isShown)}>
               <Icon name='eye' />
-              {isShown ? t.actions.hideKey : t.actions.showKey}
+              {isPassword ? (isShown ? t.actions.hidePassword : t.actions.showPassword) : isShown ? t.actions.hideKey : t.actions.showKey}
             </button>
           )}
           <CopyButton text={text} />

@@ -46,17 +46,18 @@ export function Impact({ resource, ids, text, note }: {
     // oxlint-disable-next-line react/exhaustive-deps -- `ask` is another function each time
   }, [resource, key]);
   const { impact } = t;
+  const isDomain = resource === 'PLATFORM_DOMAIN';
+  const hasParts = resource === 'CLIENT' || resource === 'USER';
   const lines = parts && [
-    ...resource === 'CLIENT' || resource === 'USER' ? [impact.agents(parts.agents), impact.tunnels(parts.tunnels), impact.hosts(parts.hosts)] : [],
-    ...resource === 'PLATFORM_DOMAIN' ? [impact.hosts(parts.hosts)] : [],
-    impact.connections(parts.connections),
-    ...parts.ports.length > 0 ? [impact.ports(parts.ports.join(', '), parts.ports.length < mostListed)] : [],
-    ...parts.hostNames.length > 0
-      ? [(resource === 'PLATFORM_DOMAIN' ? impact.holders : impact.hostNames)(parts.hostNames.join(', '), parts.hostNames.length < mostListed)]
-      : [],
-    ...parts.sessions > 0 ? [impact.sessions(parts.sessions)] : [],
-    ...parts.tokens > 0 ? [impact.tokens(parts.tokens)] : [],
-  ];
+    hasParts && parts.agents > 0 && impact.agents(parts.agents),
+    hasParts && parts.tunnels > 0 && impact.tunnels(parts.tunnels),
+    (hasParts || isDomain) && parts.hosts > 0 && impact.hosts(parts.hosts),
+    parts.connections > 0 && impact.connections(parts.connections),
+    parts.ports.length > 0 && impact.ports(parts.ports.join(', '), parts.ports.length < mostListed),
+    parts.hostNames.length > 0 && (isDomain ? impact.holders : impact.hostNames)(parts.hostNames.join(', '), parts.hostNames.length < mostListed),
+    parts.sessions > 0 && impact.sessions(parts.sessions),
+    parts.tokens > 0 && impact.tokens(parts.tokens),
+  ].filter((line) => line !== false);
   return (
     <>
       <p>{text}</p>
@@ -64,7 +65,14 @@ export function Impact({ resource, ids, text, note }: {
         ? <p>{impact.unknown}</p>
         : lines === undefined
         ? <Loading />
-        : <ul aria-label={impact.asOf(f.clock(new Date()))}>{lines.map((line) => <li key={line}>{line}</li>)}</ul>}
+        : lines.length === 0
+        ? <p>{impact.nothing}</p>
+        : (
+          <>
+            <p>{isDomain ? impact.holding : impact.also}</p>
+            <ul aria-label={impact.asOf(f.clock(new Date()))}>{lines.map((line) => <li key={line}>{line}</li>)}</ul>
+          </>
+        )}
       {note !== undefined && <p className='small muted'>{note}</p>}
     </>
   );

@@ -32,6 +32,8 @@ export const audit = {
   methods: { SIGNATURE: 'signature', SESSION: 'session', TOKEN: 'token', PASSWORD: 'password', VKEY: 'agent’s key' },
   byToken: (name: string) => `token “${name}”`,
   entry: (resource: string, name: string, action: string) => `${resource} ${name} ${action}`,
+  failedAttempt: (name: string) => `Failed attempt: ${name}`,
+  named: (name: string) => `“${name}”`,
   field: 'Field',
   before: 'Before',
   after: 'After',

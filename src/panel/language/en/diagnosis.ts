@@ -2,6 +2,16 @@ import type { FindingCode, FixCode } from '../../generated/graphql.ts';
 import { type CodedText, serverText } from '../coded.ts';
 import type { Formats } from '../formats.ts';
 
+/** The server's texts say "rule", as the older API does. */
+const hostFindings: Partial<Record<FindingCode, string>> = {
+  NO_HOST_MATCHES: 'No host matches.',
+  RULES_STOPPED: 'All matching hosts are stopped.',
+  SCHEME_DIFFERS: 'The matching hosts have another scheme.',
+  PATH_DIFFERS: 'No started host has this path.',
+  RULE_UNUSABLE: 'The host has no usable target at the moment.',
+  NO_RULE: 'There is no host to check.',
+};
+
 /** The diagnosis of a host or tunnel. */
 export const diagnosis = {
   title: 'Diagnosis',
@@ -42,7 +52,7 @@ export const diagnosis = {
   },
   outcomes: { PASSED: 'passed', STOPPED: 'stops visitors', UNKNOWN: 'unknown', AFTER: 'not reached' },
   fix: 'To fix it',
-  finding: (finding: CodedText<FindingCode>, f: Formats): string => serverText(finding, f),
+  finding: (finding: CodedText<FindingCode>, f: Formats): string => hostFindings[finding.code] ?? serverText(finding, f),
   fixing: (fix: CodedText<FixCode>, f: Formats): string => serverText(fix, f),
   sentence: (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`,
   refused: 'Refused here since the server started',
@@ -50,6 +60,7 @@ export const diagnosis = {
   reached: (ms: string) => `accepted the connection in ${ms} ms`,
   notReached: 'did not accept a connection',
   near: 'Hosts with a similar name',
+  namesakes: 'Hosts with this name',
   openHost: 'Open the host',
   openTunnel: 'Open the tunnel',
   ofClient: 'Choose one of the client’s tunnels or hosts',

@@ -17,10 +17,10 @@ export const hosts = {
   allBelow: 'all names below it',
   columns: { name: 'Host', certificate: 'Certificate', target: 'Target', client: 'Client', connections: 'Conn.', rate: 'Rate now', moved: 'Traffic' },
   deleteTitle: (count: number, name: string) => count === 1 ? `Delete ${name}?` : `Delete ${counted(count, 'host', 'hosts')}?`,
-  deleteText: 'Deleted for good, with the certificate. At once:',
+  deleteText: 'This cannot be undone. The certificate is deleted, too.',
   deleteAction: (count: number) => `Delete ${counted(count, 'host', 'hosts')}`,
   stopTitle: (count: number, name: string) => count === 1 ? `Stop ${name}?` : `Stop ${counted(count, 'host', 'hosts')}?`,
-  stopText: 'Visitors get an error page; nothing is deleted. At once:',
+  stopText: 'Visitors get an error page; nothing is deleted.',
   done: {
     start: (count: number) => `${counted(count, 'host', 'hosts')} started`,
     stop: (count: number) => `${counted(count, 'host', 'hosts')} stopped`,

@@ -29,7 +29,7 @@ export const server = {
     },
     hosts: (count: number) => counted(count, 'host', 'hosts'),
     removeTitle: (name: string) => `Remove ${name}?`,
-    removeText: 'Users can no longer choose names below it. Hosts below it:',
+    removeText: 'Users can no longer choose names below it.',
     removeNote: 'A domain with hosts is not removed: delete them first, or give them other names.',
     remove: 'Remove',
     saved: 'Platform domains saved',
@@ -58,7 +58,9 @@ export const server = {
     startedAt: 'Running since',
     retention: 'Kept for',
     kept: (days: { readonly auditDays: number; readonly trafficMinuteDays: number; readonly trafficHourDays: number; readonly trafficDayDays: number }) =>
-      `audit log ${days.auditDays} d; traffic by minute ${days.trafficMinuteDays} d, by hour ${days.trafficHourDays} d, by day ${days.trafficDayDays} d`,
+      `audit log ${counted(days.auditDays, 'day', 'days')}; traffic by minute ${counted(days.trafficMinuteDays, 'day', 'days')}, by hour ${
+        counted(days.trafficHourDays, 'day', 'days')
+      }, by day ${counted(days.trafficDayDays, 'day', 'days')}`,
     publicAddress: 'Public address',
     bridge: 'Agents connect to port',
     fingerprint: 'Fingerprint of its certificate',

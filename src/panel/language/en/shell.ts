@@ -31,7 +31,7 @@ export const shell = {
   liveLong: 'Connected: the data is live',
   reconnecting: 'Reconnecting',
   lost: (moment: string) => `No connection to the server since ${moment}.`,
-  lostText: 'The data is from before then. The page retries by itself; nothing that you typed is lost.',
+  lostText: 'What you see is from that time. The page retries by itself; nothing that you typed is lost.',
   tryNow: 'Try now',
   theme: 'Light or dark',
   otherLanguage: '中文',

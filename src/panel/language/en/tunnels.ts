@@ -39,10 +39,10 @@ export const tunnels = {
   byPassword: 'with the password',
   anyTarget: 'any, as visitors ask',
   deleteTitle: (count: number, name: string) => count === 1 ? `Delete ${name}?` : `Delete ${counted(count, 'tunnel', 'tunnels')}?`,
-  deleteText: 'Deleted for good. At once:',
+  deleteText: 'This cannot be undone.',
   deleteAction: (count: number) => `Delete ${counted(count, 'tunnel', 'tunnels')}`,
   stopTitle: (count: number, name: string) => count === 1 ? `Stop ${name}?` : `Stop ${counted(count, 'tunnel', 'tunnels')}?`,
-  stopText: 'Nothing is deleted, and starting brings everything back. At once:',
+  stopText: 'Nothing is deleted, and starting brings everything back.',
   done: {
     start: (count: number) => `${counted(count, 'tunnel', 'tunnels')} started`,
     stop: (count: number) => `${counted(count, 'tunnel', 'tunnels')} stopped`,

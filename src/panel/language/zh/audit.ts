@@ -33,6 +33,8 @@ export const audit: Messages['audit'] = {
   methods: { SIGNATURE: '签名', SESSION: '会话', TOKEN: '令牌', PASSWORD: '密码', VKEY: 'Agent 密钥' },
   byToken: (name) => `令牌“${name}”`,
   entry: (resource, name, action) => `${resource} ${name} ${action}`,
+  failedAttempt: (name) => `失败的尝试：${name}`,
+  named: (name) => `“${name}”`,
   field: '字段',
   before: '更改前',
   after: '更改后',

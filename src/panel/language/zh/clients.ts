@@ -30,9 +30,9 @@ export const clients: Messages['clients'] = {
   noneText: '一个客户端代表 NAT 之后的一台机器。其 Agent 连接到此服务器，并打开通往其可访问目标的通道。',
   deleteAll: (count) => `删除 ${numeral(count)} 个客户端`,
   deleteTitle: (count, name) => count === 1 ? `删除 ${name}？` : `删除 ${numeral(count)} 个客户端？`,
-  deleteText: '将永久删除，同时删除：',
+  deleteText: '此操作无法撤销。',
   stopTitle: (name) => `停止 ${name}？`,
-  stopText: '不会删除任何内容，启动即可恢复。立即影响：',
+  stopText: '不会删除任何内容，启动即可恢复。',
   stopMilder: '若要停用并保留全部内容，请改为停止。',
   done: {
     start: (count) => `已启动 ${numeral(count)} 个客户端`,

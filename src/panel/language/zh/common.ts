@@ -47,6 +47,8 @@ export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'impact' | '
     show: '显示',
     showKey: '显示密钥',
     hideKey: '隐藏密钥',
+    showPassword: '显示密码',
+    hidePassword: '隐藏密码',
   },
   list: {
     actions: '操作',
@@ -81,6 +83,9 @@ export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'impact' | '
     holders: (names, isAll) => `分别为：${names}${isAll ? '' : ' 等'}`,
     sessions: (count) => `${numeral(count)} 个浏览器登录将结束`,
     tokens: (count) => `${numeral(count)} 个程序令牌将失效`,
+    also: '同时立即受影响：',
+    holding: '其下的域名：',
+    nothing: '目前没有正在使用的内容。',
     asOf: (clock) => `截至 ${clock}`,
     unknown: '无法读取其他影响。',
   },
@@ -114,6 +119,7 @@ export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'impact' | '
     broken: '故障',
     waiting: 'Agent 离线',
     clientDisabled: '客户端已停用',
+    clientExpired: '客户端已过期',
   },
   traffic: {
     title: '流量',

@@ -50,6 +50,7 @@ export const diagnosis: Messages['diagnosis'] = {
   reached: (ms) => `在 ${ms} ms 内接受了连接`,
   notReached: '没有接受连接',
   near: '名称相近的域名',
+  namesakes: '使用此名称的域名',
   openHost: '打开域名',
   openTunnel: '打开隧道',
   ofClient: '选择该客户端的隧道或域名',

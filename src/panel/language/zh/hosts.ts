@@ -18,10 +18,10 @@ export const hosts: Messages['hosts'] = {
   allBelow: '其下全部名称',
   columns: { name: '域名', certificate: '证书', target: '目标', client: '客户端', connections: '连接', rate: '当前速率', moved: '流量' },
   deleteTitle: (count, name) => count === 1 ? `删除 ${name}？` : `删除 ${numeral(count)} 个域名？`,
-  deleteText: '将永久删除，包括其证书。立即影响：',
+  deleteText: '此操作无法撤销，证书也将删除。',
   deleteAction: (count) => `删除 ${numeral(count)} 个域名`,
   stopTitle: (count, name) => count === 1 ? `停止 ${name}？` : `停止 ${numeral(count)} 个域名？`,
-  stopText: '访客将看到错误页面，不会删除任何内容。立即影响：',
+  stopText: '访客将看到错误页面，不会删除任何内容。',
   done: {
     start: (count) => `已启动 ${numeral(count)} 个域名`,
     stop: (count) => `已停止 ${numeral(count)} 个域名`,

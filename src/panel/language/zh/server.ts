@@ -30,7 +30,7 @@ export const server: Messages['server'] = {
     },
     hosts: (count) => `${numeral(count)} 个域名`,
     removeTitle: (name) => `移除 ${name}？`,
-    removeText: '用户将无法再选择其下的名称。其下的域名：',
+    removeText: '用户将无法再选择其下的名称。',
     removeNote: '有域名的平台域名不会被移除：请先删除这些域名，或为它们改名。',
     remove: '移除',
     saved: '已保存平台域名',

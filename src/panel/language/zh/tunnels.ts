@@ -31,10 +31,10 @@ export const tunnels: Messages['tunnels'] = {
   byPassword: '凭密码',
   anyTarget: '由访客指定',
   deleteTitle: (count, name) => count === 1 ? `删除 ${name}？` : `删除 ${numeral(count)} 条隧道？`,
-  deleteText: '将永久删除。立即影响：',
+  deleteText: '此操作无法撤销。',
   deleteAction: (count) => `删除 ${numeral(count)} 条隧道`,
   stopTitle: (count, name) => count === 1 ? `停止 ${name}？` : `停止 ${numeral(count)} 条隧道？`,
-  stopText: '不会删除任何内容，启动即可恢复。立即影响：',
+  stopText: '不会删除任何内容，启动即可恢复。',
   done: {
     start: (count) => `已启动 ${numeral(count)} 条隧道`,
     stop: (count) => `已停止 ${numeral(count)} 条隧道`,

@@ -18,6 +18,7 @@ interface Difference {
 export function Entry({ of, onOnly }: { readonly of: FragmentType<typeof auditEntry>; readonly onOnly?: (resource: string, id: string) => void }) {
   const { t, f } = useLanguage();
   const entry = unmask(auditEntry, of);
+  const name = entry.resourceName ? t.audit.named(entry.resourceName) : `#${entry.resourceId}`;
   const differences = differencesOf(entry.before, entry.after);
   const who = [t.audit.callers[entry.callerKind], entry.callerName ?? entry.callerId].filter(Boolean).join(' ');
   const method = entry.tokenName ? t.audit.byToken(entry.tokenName) : entry.method && t.audit.methods[entry.method];
@@ -28,11 +29,9 @@ export function Entry({ of, onOnly }: { readonly of: FragmentType<typeof auditEn
         <Icon name='right' />
         <time className='muted small' dateTime={entry.at} title={f.moment(entry.at)}>{f.clock(entry.at)}</time>
         <span className='said'>
-          {t.audit.entry(
-            t.audit.resources[entry.resource],
-            entry.resourceName ?? `#${entry.resourceId}`,
-            t.audit.actions[entry.action],
-          )}
+          {entry.resource === 'FAILED_ATTEMPT'
+            ? t.audit.failedAttempt(name)
+            : t.audit.entry(t.audit.resources[entry.resource], name, t.audit.actions[entry.action])}
         </span>
         <span className='who'>
           {who}

@@ -82,7 +82,7 @@ function Loaded({ client }: { readonly client: Client | undefined }) {
   const name = client && (client.remark || t.clients.nameless(client.id));
   const rate = Number(form.values.rateLimit);
   const flow = Number(form.values.flowLimit);
-  const passwordHint = (isSet: boolean | undefined): string => isSet === true ? hints.kept : hints.noPassword;
+  const passwordHint = (isSet: boolean | undefined): string | undefined => isSet === undefined ? undefined : isSet ? hints.kept : hints.noPassword;
   return (
     <>
       <PageHead

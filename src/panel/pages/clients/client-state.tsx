@@ -11,12 +11,17 @@ export type ClientStateName = 'online' | 'away' | 'neverSeen' | 'disabled' | 'ex
 
 const tones: Record<ClientStateName, Tone> = { online: 'ok', away: 'away', neverSeen: 'away', disabled: 'off', expired: 'danger' };
 
+/** Whether a client has expired. @param at the time; nothing = never */
+export function hasExpired(at: string | null | undefined): boolean {
+  return at !== null && at !== undefined && Date.parse(at) <= Date.now();
+}
+
 /** The state of a client, and when its agent was last connected. */
 export function useClientState(of: FragmentType<typeof clientState>): { readonly name: ClientStateName; readonly lastOnlineAt: string | null } {
   const { enabled, effectiveExpiresAt, runtime } = unmask(clientState, of);
   const lastOnlineAt = runtime.lastOnlineAt ?? null;
   // An expired client is not enabled either.
-  if (effectiveExpiresAt && Date.parse(effectiveExpiresAt) <= Date.now()) return { name: 'expired', lastOnlineAt };
+  if (hasExpired(effectiveExpiresAt)) return { name: 'expired', lastOnlineAt };
   if (!enabled) return { name: 'disabled', lastOnlineAt };
   if (runtime.connected) return { name: 'online', lastOnlineAt };
   return { name: lastOnlineAt === null ? 'neverSeen' : 'away', lastOnlineAt };

@@ -92,6 +92,7 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
   const counts: Partial<Record<Tab, number>> = { tunnels: client.tunnels.total, hosts: client.hosts.total, connections: client.runtime.connections };
   const { command } = t.clients;
   const isOwner = role !== 'CLIENT';
+  const mayManage = !readOnly && isOwner;
   return (
     <>
       <PageHead
@@ -105,7 +106,7 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
               {t.actions.diagnose}
             </Link>
             {!readOnly && <Link className='btn' href={`/clients/${client.id}/edit`}>{t.actions.change}</Link>}
-            {!readOnly && isOwner && (
+            {mayManage && (
               <Menu
                 trigger={<Icon name='more' />}
                 label={t.actions.more(name)}
@@ -135,9 +136,23 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
           </Banner>
         )}
         {state.name === 'neverSeen' && <Banner tone='accent' title={t.clients.never}>{t.clients.neverText}</Banner>}
-        {state.name === 'disabled' && <Banner tone='warn' title={t.clients.disabledBanner}>{t.clients.disabledText}</Banner>}
+        {state.name === 'disabled' && (
+          <Banner
+            tone='warn'
+            title={t.clients.disabledBanner}
+            action={mayManage && <button type='button' className='btn btn-s' onClick={startOrStop.onChoose}>{startOrStop.label}</button>}
+          >
+            {t.clients.disabledText}
+          </Banner>
+        )}
         {state.name === 'expired' && client.effectiveExpiresAt && (
-          <Banner tone='danger' title={t.clients.expiredBanner(f.moment(client.effectiveExpiresAt))}>{t.clients.disabledText}</Banner>
+          <Banner
+            tone='danger'
+            title={t.clients.expiredBanner(f.moment(client.effectiveExpiresAt))}
+            action={mayManage && <Link className='btn btn-s' href={`/clients/${client.id}/edit`}>{t.problems.fixes.EXTEND_CLIENT}</Link>}
+          >
+            {t.clients.disabledText}
+          </Banner>
         )}
       </div>
       <div className='cols even'>

@@ -7,7 +7,7 @@ import { useLanguage } from '../../language/language.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Badge, State } from '../../parts/state.tsx';
-import { fixAddress, problemReason, problemTitle } from './problem-texts.ts';
+import { fixAddress, problemReason, problemTitle, recordAddress } from './problem-texts.ts';
 
 const problemRow = graphql(`
   fragment ProblemRow on Problem {
@@ -78,6 +78,7 @@ function ProblemItem({ of }: { readonly of: FragmentType<typeof problemRow> }) {
   const problem = unmask(problemRow, of);
   const isBroken = problem.severity === 'BROKEN';
   const title = problemTitle(problem, language);
+  const record = recordAddress(problem);
   const ways = problem.fixes.map((fix) => ({ fix, text: t.problems.fixes[fix], href: fixAddress(fix, problem) }));
   return (
     <li>
@@ -85,7 +86,7 @@ function ProblemItem({ of }: { readonly of: FragmentType<typeof problemRow> }) {
       <div>
         <p className='what'>
           <span className='visually-hidden'>{isBroken ? t.dashboard.kinds.broken : t.dashboard.kinds.soon}</span>
-          {title}
+          {record === undefined ? title : <Link href={record}>{title}</Link>}
         </p>
         <p className='why'>{problemReason(problem, language)} {ways.filter(({ href }) => href === undefined).map(({ text }) => text).join(' ')}</p>
       </div>

@@ -39,6 +39,14 @@ export function problemReason({ code, params, since }: ReportedProblem, { t, f }
   return `${why} ${t.problems.since(`${f.short(since)} (${f.duration(Date.now() - Date.parse(since))})`)}`;
 }
 
+/** The page of the record that has a problem; undefined = it is about none. */
+export function recordAddress({ client, tunnel, host, user }: ReportedProblem): string | undefined {
+  if (client) return `/clients/${client.id}`;
+  if (tunnel) return `/tunnels/${tunnel.id}`;
+  if (host) return `/hosts/${host.id}`;
+  return user ? `/users/${user.id}` : undefined;
+}
+
 /** The page where a problem is fixed; undefined = none. */
 export function fixAddress(fix: ProblemFix, { client, tunnel, host, user }: ReportedProblem): string | undefined {
   const clientPage = client ? `/clients/${client.id}` : undefined;

@@ -1,6 +1,7 @@
 import { Link } from 'wouter';
 import { useData } from '../../api/use.ts';
 import { graphql } from '../../generated/index.ts';
+import type { FindingCode } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/loading.tsx';
@@ -13,11 +14,14 @@ const diagnoseHost = graphql(`
     diagnoseHost(host: $host, path: $path, scheme: $scheme, visitorAddress: $visitorAddress, probe: $probe, lookUp: $lookUp) {
       target near { id host location publicUrls }
       rule { id host location client { id remark } }
-      gates { ...DiagnosisGates }
+      gates { name findings { code } ...DiagnosisGates }
       probes { ...TargetProbes }
     }
   }
 `);
+
+/** The findings that there are hosts with the name, but none that takes the request. */
+const stoppingHosts: ReadonlySet<FindingCode> = new Set(['RULES_STOPPED', 'SCHEME_DIFFERS', 'PATH_DIFFERS']);
 
 /** What happens to a request. If no host has the name, those with a similar one are shown: it may be mistyped. */
 export function HostResult({ visitorAddress, probe, lookUp, ...request }: VisitorRequest & {
@@ -33,10 +37,12 @@ export function HostResult({ visitorAddress, probe, lookUp, ...request }: Visito
   const { gates, probes, rule, target, near } = data.diagnoseHost;
   const texts = t.diagnosis;
   const client = rule?.client;
-  const more = (
+  const isKnown = gates.some(({ findings }) => findings.some(({ code }) => stoppingHosts.has(code)));
+  const more = (rule || near.length > 0 || isKnown) && (
     <div className='actions'>
       {rule && <Link className='btn btn-s' href={`/hosts/${rule.id}`}>{texts.openHost}</Link>}
       {client && <Link className='btn btn-s' href={`/clients/${client.id}`}>{client.remark || t.clients.nameless(client.id)}</Link>}
+      {isKnown && <Link className='btn btn-s' href={`/hosts?q=${encodeURIComponent(request.host)}`}>{texts.namesakes}</Link>}
       {near.length > 0 && (
         <div className='stack-s'>
           <p>{texts.near}:</p>

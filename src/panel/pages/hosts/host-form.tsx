@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import { Link, useSearchParams } from 'wouter';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import { useEvents } from '../../api/live.ts';
 import { useAsk, useData, useRun } from '../../api/use.ts';
 import { graphql, unmask } from '../../generated/index.ts';
 import type { HostFieldsFragment, HostMode, HostScheme } from '../../generated/graphql.ts';
@@ -11,11 +12,13 @@ import { linesOf } from '../../parts/form-values.ts';
 import { FormFrame } from '../../parts/form.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Loading } from '../../parts/loading.tsx';
+import { Menu } from '../../parts/menu.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { useRecordForm } from '../../parts/record-form.ts';
 import { TargetCheck } from '../../parts/target-check.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 import { CertificateFields } from './certificate-fields.tsx';
+import { useHostActions } from './host-actions.tsx';
 import { HostOverview } from './host-overview.tsx';
 import { inputOf, valuesOf } from './host-values.ts';
 import { PlatformNameCheck } from './platform-name.tsx';
@@ -23,7 +26,7 @@ import { PlatformNameCheck } from './platform-name.tsx';
 const hostFields = graphql(`
   fragment HostFields on Host {
     id version host location scheme mode platformDomainId platformPrefix remark targets localProxy headers hostChange
-    certificatePath privateKeyPath hasCertificate hasPrivateKey autoHttps acme noStore publicUrls client { id remark }
+    certificatePath privateKeyPath hasCertificate hasPrivateKey autoHttps acme noStore enabled publicUrls client { id remark }
   }
 `);
 const hostQuery = graphql(`
@@ -31,6 +34,9 @@ const hostQuery = graphql(`
 `);
 const domains = graphql(`
   query HostDomains { platformDomains { id wildcard } }
+`);
+const changed = graphql(`
+  subscription HostPageChanged($id: ID!) { hostChanged(id: $id) { id host { id ...HostOverview } } }
 `);
 const checkNew = graphql(`
   mutation CheckNewHost($input: CreateHostInput!) { createHost(dryRun: true, input: $input) { id } }
@@ -47,24 +53,31 @@ const update = graphql(`
   }
 `);
 
+/** The numbers of the page are read again after this many ms. */
+const movingMs = 5000;
 const modes: readonly HostMode[] = ['CUSTOM', 'PLATFORM'];
 const schemes: readonly HostScheme[] = ['ALL', 'HTTP', 'HTTPS'];
 
 /** `/hosts/new` and `/hosts/31`. @param id of the host to change; undefined = a new one */
 export default function HostForm({ id }: { readonly id?: string }) {
   const { t } = useLanguage();
-  const { data } = useData(hostQuery, { id: id ?? '' }, { pause: id === undefined });
-  if (id === undefined) return <Loaded host={undefined} />;
+  const { data, refetch } = useData(hostQuery, { id: id ?? '' }, { pause: id === undefined, everyMs: movingMs });
+  useEvents(changed, { id: id ?? '' }, () => refetch(), { pause: id === undefined });
+  if (id === undefined) return <Loaded host={undefined} onChange={refetch} />;
   if (data === undefined) return <Loading />;
   if (!data.host) return <PageHead title={t.hosts.title} crumbs={[['/hosts', t.hosts.title]]}>{t.shell.recordMissing}</PageHead>;
   return (
-    <Loaded key={id} host={unmask(hostFields, data.host)}>
+    <Loaded key={id} host={unmask(hostFields, data.host)} onChange={refetch}>
       <HostOverview of={data.host} />
     </Loaded>
   );
 }
 
-function Loaded({ host, children }: { readonly host: HostFieldsFragment | undefined; readonly children?: ReactNode }) {
+function Loaded({ host, onChange, children }: {
+  readonly host: HostFieldsFragment | undefined;
+  readonly onChange: () => void;
+  readonly children?: ReactNode;
+}) {
   const { t } = useLanguage();
   const { readOnly, role, client: ownClient, server } = useViewer();
   const [parameters] = useSearchParams();
@@ -113,10 +126,13 @@ function Loaded({ host, children }: { readonly host: HostFieldsFragment | undefi
           ? [['/clients', t.clients.title], [`/clients/${host.client.id}`, host.client.remark || t.clients.nameless(host.client.id)]]
           : [['/hosts', t.hosts.title]]}
         actions={host && (
-          <Link className='btn' href={`/diagnosis?url=${encodeURIComponent(url ?? `http://${host.host}${host.location}`)}`}>
-            <Icon name='diagnosis' />
-            {texts.diagnose}
-          </Link>
+          <>
+            <Link className='btn' href={`/diagnosis?url=${encodeURIComponent(url ?? `http://${host.host}${host.location}`)}`}>
+              <Icon name='diagnosis' />
+              {texts.diagnose}
+            </Link>
+            {!readOnly && <HostMenu host={host} onChange={onChange} />}
+          </>
         )}
       />
       {children}
@@ -199,4 +215,17 @@ function Loaded({ host, children }: { readonly host: HostFieldsFragment | undefi
       )}
     </>
   );
+}
+
+/** What can be done with the host. @param onChange called after it was started or stopped */
+function HostMenu({ host, onChange }: { readonly host: HostFieldsFragment; readonly onChange: () => void }) {
+  const { t } = useLanguage();
+  const [, navigate] = useLocation();
+  const { startOrStop, resetTraffic, remove } = useHostActions().entries(
+    host,
+    onChange,
+    (isDone) => isDone && navigate(`/clients/${host.client.id}/hosts`),
+  );
+  const entries = [startOrStop, resetTraffic, remove];
+  return <Menu trigger={<Icon name='more' />} label={t.actions.more(host.host + host.location)} className='btn btn-icon' entries={entries} />;
 }

@@ -2,6 +2,7 @@ import { Link, useLocation } from 'wouter';
 import { graphql } from '../../generated/index.ts';
 import type { HostRowFragment } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
+import { Address } from '../../parts/address.tsx';
 import type { Records } from '../../parts/records.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 import { useServedColumns } from '../served/columns.tsx';
@@ -39,7 +40,9 @@ export function useHosts({ isOfClient = false } = {}): Records<HostRowFragment> 
       sort: 'HOST',
       cell: (row) => (
         <>
-          <Link className='name' href={`/hosts/${row.id}`}>{addressOf(row)}</Link>
+          <Link className='name' href={`/hosts/${row.id}`}>
+            <Address text={addressOf(row)} />
+          </Link>
           <span className='sub'>{row.host.startsWith('*.') ? t.hosts.allBelow : row.noStore ? t.hosts.fromAgent : row.remark}</span>
           <span className='sub only-narrow'>
             <CertificateCell of={row} />

@@ -5,7 +5,7 @@ import { State, type Tone } from '../../parts/state.tsx';
 import { ServedState } from '../served/served-state.tsx';
 
 const hostState = graphql(`
-  fragment HostState on Host { enabled runtime { running error } client { id enabled runtime { connected } } }
+  fragment HostState on Host { enabled runtime { running error } client { id enabled effectiveExpiresAt runtime { connected } } }
 `);
 const hostCertificate = graphql(`
   fragment HostCertificateState on Host { scheme certificate { status problem daysRemaining expiresAt origin } }

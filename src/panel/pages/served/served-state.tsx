@@ -1,4 +1,5 @@
 import { useLanguage } from '../../language/language.tsx';
+import { hasExpired } from '../clients/client-state.tsx';
 import { State } from '../../parts/state.tsx';
 
 /**
@@ -7,12 +8,20 @@ import { State } from '../../parts/state.tsx';
  * @param error why not, if more is wrong than that the agent is away
  */
 export function ServedState({ of: { enabled, client }, serves, error }: {
-  readonly of: { readonly enabled: boolean; readonly client: { readonly enabled: boolean; readonly runtime: { readonly connected: boolean } } };
+  readonly of: {
+    readonly enabled: boolean;
+    readonly client: {
+      readonly enabled: boolean;
+      readonly effectiveExpiresAt?: string | null;
+      readonly runtime: { readonly connected: boolean };
+    };
+  };
   readonly serves: boolean;
   readonly error: string | null | undefined;
 }) {
   const { t } = useLanguage();
   if (!enabled) return <State tone='off'>{t.states.stopped}</State>;
+  if (hasExpired(client.effectiveExpiresAt)) return <State tone='off'>{t.states.clientExpired}</State>;
   if (!client.enabled) return <State tone='off'>{t.states.clientDisabled}</State>;
   if (error) {
     return (

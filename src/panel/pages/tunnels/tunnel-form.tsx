@@ -1,5 +1,6 @@
 import type { ReactNode } from 'react';
-import { Link, useSearchParams } from 'wouter';
+import { Link, useLocation, useSearchParams } from 'wouter';
+import { useEvents } from '../../api/live.ts';
 import { useAsk, useData, useRun } from '../../api/use.ts';
 import { graphql, unmask } from '../../generated/index.ts';
 import type { CreateTunnelInput, ProxyProtocol, TunnelFieldsFragment, TunnelMode } from '../../generated/graphql.ts';
@@ -12,19 +13,24 @@ import { checked, isChecked, isCount, linesOf, numberOrNull, textOrNull } from '
 import { FormFrame } from '../../parts/form.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Loading } from '../../parts/loading.tsx';
+import { Menu } from '../../parts/menu.tsx';
 import { PageHead } from '../../parts/page-head.tsx';
 import { useRecordForm } from '../../parts/record-form.ts';
 import { TargetCheck } from '../../parts/target-check.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
+import { useTunnelActions } from './tunnel-actions.tsx';
 import { TunnelOverview } from './tunnel-overview.tsx';
 
 const tunnelFields = graphql(`
   fragment TunnelFields on Tunnel {
-    id version mode remark port serverIp targets localProxy password localPath stripPrefix proxyProtocol noStore client { id remark }
+    id version mode remark port serverIp targets localProxy password localPath stripPrefix proxyProtocol noStore enabled client { id remark }
   }
 `);
 const tunnelQuery = graphql(`
   query TunnelForm($id: ID!) { tunnel(id: $id) { id ...TunnelFields ...TunnelOverview } }
+`);
+const changed = graphql(`
+  subscription TunnelPageChanged($id: ID!) { tunnelChanged(id: $id) { id tunnel { id ...TunnelOverview } } }
 `);
 const checkNew = graphql(`
   mutation CheckNewTunnel($input: CreateTunnelInput!) { createTunnel(dryRun: true, input: $input) { id } }
@@ -42,6 +48,8 @@ const update = graphql(`
 `);
 
 type Tunnel = TunnelFieldsFragment;
+/** The numbers of the page are read again after this many ms. */
+const movingMs = 5000;
 const modes: readonly TunnelMode[] = ['TCP', 'UDP', 'HTTP_PROXY', 'SOCKS5', 'SECRET', 'P2P', 'FILE'];
 const protocols: readonly ProxyProtocol[] = ['OFF', 'V1', 'V2'];
 /** The fields that a type of tunnel uses, besides client, note and type. */
@@ -58,18 +66,19 @@ const uses: Record<TunnelMode, ReadonlySet<string>> = {
 /** `/tunnels/new` and `/tunnels/18`. @param id of the tunnel to change; undefined = a new one */
 export default function TunnelForm({ id }: { readonly id?: string }) {
   const { t } = useLanguage();
-  const { data } = useData(tunnelQuery, { id: id ?? '' }, { pause: id === undefined });
-  if (id === undefined) return <Loaded tunnel={undefined} />;
+  const { data, refetch } = useData(tunnelQuery, { id: id ?? '' }, { pause: id === undefined, everyMs: movingMs });
+  useEvents(changed, { id: id ?? '' }, () => refetch(), { pause: id === undefined });
+  if (id === undefined) return <Loaded tunnel={undefined} onChange={refetch} />;
   if (data === undefined) return <Loading />;
   if (!data.tunnel) return <PageHead title={t.tunnels.nameless(id)} crumbs={[['/tunnels', t.tunnels.title]]}>{t.shell.recordMissing}</PageHead>;
   return (
-    <Loaded key={id} tunnel={unmask(tunnelFields, data.tunnel)}>
+    <Loaded key={id} tunnel={unmask(tunnelFields, data.tunnel)} onChange={refetch}>
       <TunnelOverview of={data.tunnel} />
     </Loaded>
   );
 }
 
-function Loaded({ tunnel, children }: { readonly tunnel: Tunnel | undefined; readonly children?: ReactNode }) {
+function Loaded({ tunnel, onChange, children }: { readonly tunnel: Tunnel | undefined; readonly onChange: () => void; readonly children?: ReactNode }) {
   const { t } = useLanguage();
   const { readOnly, role, client: ownClient, server } = useViewer();
   const [parameters] = useSearchParams();
@@ -117,10 +126,13 @@ function Loaded({ tunnel, children }: { readonly tunnel: Tunnel | undefined; rea
           ? [['/clients', t.clients.title], [`/clients/${tunnel.client.id}`, tunnel.client.remark || t.clients.nameless(tunnel.client.id)]]
           : [['/tunnels', t.tunnels.title]]}
         actions={tunnel && (
-          <Link className='btn' href={`/diagnosis?tunnel=${tunnel.id}`}>
-            <Icon name='diagnosis' />
-            {texts.probe}
-          </Link>
+          <>
+            <Link className='btn' href={`/diagnosis?tunnel=${tunnel.id}`}>
+              <Icon name='diagnosis' />
+              {texts.probe}
+            </Link>
+            {!readOnly && <TunnelMenu tunnel={tunnel} onChange={onChange} />}
+          </>
         )}
       />
       {children}
@@ -174,6 +186,19 @@ function Loaded({ tunnel, children }: { readonly tunnel: Tunnel | undefined; rea
   );
 }
 
+/** What can be done with the tunnel. @param onChange called after it was started or stopped */
+function TunnelMenu({ tunnel, onChange }: { readonly tunnel: Tunnel; readonly onChange: () => void }) {
+  const { t } = useLanguage();
+  const [, navigate] = useLocation();
+  const { startOrStop, resetTraffic, remove } = useTunnelActions().entries(
+    tunnel,
+    onChange,
+    (isDone) => isDone && navigate(`/clients/${tunnel.client.id}/tunnels`),
+  );
+  const label = t.actions.more(tunnel.remark || t.tunnels.nameless(tunnel.id));
+  return <Menu trigger={<Icon name='more' />} label={label} className='btn btn-icon' entries={[startOrStop, resetTraffic, remove]} />;
+}
+
 /** The command of a visitor of a secret or p2p tunnel. */
 function VisitCommand({ tunnel, password }: { readonly tunnel: Tunnel; readonly password: string }) {
   const { t } = useLanguage();
@@ -182,7 +207,7 @@ function VisitCommand({ tunnel, password }: { readonly tunnel: Tunnel; readonly 
   const type = tunnel.mode === 'P2P' ? 'p2p' : 'secret';
   const variable = `ADIT_VISIT_PASSWORD='${password.replaceAll("'", String.raw`'\''`)}'`;
   const text = `${variable} npx adit visit --server ${address} --tls-fingerprint ${server.bridgeTlsFingerprint} --type ${type} --listen 2222`;
-  return <Command title={t.tunnels.form.visitCommand} text={text} secret={password} />;
+  return <Command title={t.tunnels.form.visitCommand} text={text} secret={password} isPassword />;
 }
 
 function valuesOf(tunnel: Tunnel | undefined, asked: { readonly clientId: string; readonly mode: TunnelMode | undefined }) {

@@ -16,11 +16,12 @@ const tunnelOverview = graphql(`
 export function TunnelOverview({ of }: { readonly of: FragmentType<typeof tunnelOverview> }) {
   const { t } = useLanguage();
   const tunnel = unmask(tunnelOverview, of);
+  const entry = tunnel.publicAddress ?? (tunnel.port ? `:${tunnel.port}` : undefined);
   return (
     <div className='cols even'>
       <RuntimeCard title={t.tunnels.form.runtime} state={<TunnelStateCell of={tunnel} />} runtime={tunnel.runtime} width='lg-5'>
         <dt>{t.tunnels.columns.entry}</dt>
-        <dd className='mono'>{tunnel.publicAddress ?? (tunnel.port ? `:${tunnel.port}` : t.tunnels.byPassword)}</dd>
+        {entry === undefined ? <dd>{t.tunnels.byPassword}</dd> : <dd className='mono'>{entry}</dd>}
       </RuntimeCard>
       <TrafficCard resource='TUNNEL' id={tunnel.id} width='lg-7' />
     </div>

@@ -2,6 +2,7 @@ import { Link, useLocation } from 'wouter';
 import { graphql } from '../../generated/index.ts';
 import type { TunnelRowFragment } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
+import { Address } from '../../parts/address.tsx';
 import type { Records } from '../../parts/records.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 import { useServedColumns } from '../served/columns.tsx';
@@ -41,7 +42,7 @@ export function useTunnels({ isOfClient = false } = {}): Records<TunnelRowFragme
         <>
           <Link className='name' href={`/tunnels/${row.id}`}>{nameOf(row)}</Link> <span className='muted xs'>#{row.id}</span>
           {row.noStore && <span className='sub'>{t.tunnels.fromAgent}</span>}
-          <span className='sub only-narrow'>{entryOf(row, t.tunnels.byPassword)}</span>
+          <span className='sub only-narrow'>{entryOf(row) ?? t.tunnels.byPassword}</span>
         </>
       ),
     },
@@ -52,11 +53,14 @@ export function useTunnels({ isOfClient = false } = {}): Records<TunnelRowFragme
       head: heads.entry,
       sort: 'PORT',
       leaves: 1,
-      cell: (row) => (
-        <span className='mono'>
-          <Address text={entryOf(row, t.tunnels.byPassword)} />
-        </span>
-      ),
+      cell: (row) => {
+        const entry = entryOf(row);
+        return entry === undefined ? t.tunnels.byPassword : (
+          <span className='mono'>
+            <Address text={entry} />
+          </span>
+        );
+      },
     },
     {
       key: 'target',
@@ -92,19 +96,7 @@ export function useTunnels({ isOfClient = false } = {}): Records<TunnelRowFragme
   };
 }
 
-/** An address, which may break before its port. */
-function Address({ text }: { readonly text: string }) {
-  const port = Math.max(0, text.lastIndexOf(':'));
-  return (
-    <>
-      {text.slice(0, port)}
-      <wbr />
-      {text.slice(port)}
-    </>
-  );
-}
-
-/** Where visitors enter: the address, or the port if the server's public address is unknown. */
-function entryOf({ publicAddress, port }: TunnelRowFragment, byPassword: string): string {
-  return publicAddress ?? (port === null || port === undefined ? byPassword : `:${port}`);
+/** Where visitors enter: the address, or the port if the server's public address is unknown; undefined = with the password. */
+function entryOf({ publicAddress, port }: TunnelRowFragment): string | undefined {
+  return publicAddress ?? (port === null || port === undefined ? undefined : `:${port}`);
 }

@@ -2,7 +2,7 @@ import { type FragmentType, graphql, unmask } from '../../generated/index.ts';
 import { ServedState } from '../served/served-state.tsx';
 
 const tunnelState = graphql(`
-  fragment TunnelState on Tunnel { enabled runtime { running error } client { id enabled runtime { connected } } }
+  fragment TunnelState on Tunnel { enabled runtime { running error } client { id enabled effectiveExpiresAt runtime { connected } } }
 `);
 
 /** The state of a tunnel in a list. */

@@ -52,7 +52,7 @@ export function TrafficChart({ resource, id, now }: {
           ? <p className='uplot-frame muted'>{t.traffic.none}</p>
           : <Plot series={series} label={t.traffic.chart(t.traffic.ranges[range], most(series.toVisitors), most(series.fromVisitors))} />)}
       </Suspense>
-      {series && (
+      {series && series.totalIn + series.totalOut > 0 && (
         <details className='data'>
           <summary>{t.traffic.asTable}</summary>
           <table className='table'>
