@@ -18,6 +18,11 @@ export function isCount(text: string): boolean {
   return text.trim() === '' || (/^\d+$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= Number.MAX_SAFE_INTEGER);
 }
 
+/** Whether a field of a port can be sent: blank, or a port. */
+export function isPort(text: string): boolean {
+  return isCount(text) && Number(text) <= 65_535;
+}
+
 /** The value of a `datetime-local` field for a point in time; blank = none. */
 export function localTime(value: string | null): string {
   if (value === null) return '';

@@ -100,6 +100,7 @@ export const common = {
     keepMine: 'Save mine',
     tooLong: (most: number) => `At most ${most} characters.`,
     notANumber: 'Enter a whole number of at least 1, or leave the field empty.',
+    notAPort: 'Enter a whole number from 1 to 65535, or leave the field empty.',
     required: 'Enter a value.',
     details: 'Details',
     kib: (text: string) => `= ${text}`,

@@ -101,6 +101,7 @@ export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'impact' | '
     keepMine: '保存我的',
     tooLong: (most) => `最多 ${numeral(most)} 个字符。`,
     notANumber: '请输入不小于 1 的整数，或留空。',
+    notAPort: '请输入 1 到 65535 之间的整数，或留空。',
     required: '请输入内容。',
     details: '详情',
     kib: (text) => `= ${text}`,

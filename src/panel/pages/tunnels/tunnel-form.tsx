@@ -9,7 +9,7 @@ import { Banner } from '../../parts/banner.tsx';
 import { ClientField } from '../../parts/client-field.tsx';
 import { Command } from '../../parts/copy.tsx';
 import { CardsField, CheckField, LinesField, SelectField, TextField } from '../../parts/field.tsx';
-import { checked, isChecked, isCount, linesOf, numberOrNull, textOrNull } from '../../parts/form-values.ts';
+import { checked, isChecked, isPort, linesOf, numberOrNull, textOrNull } from '../../parts/form-values.ts';
 import { FormFrame } from '../../parts/form.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Loading } from '../../parts/loading.tsx';
@@ -95,7 +95,7 @@ function Loaded({ tunnel, onChange, children }: { readonly tunnel: Tunnel | unde
     valuesOf: (record) => valuesOf(record, asked),
     validate: (values) => ({
       ...(values.clientId === '' && { clientId: t.form.required }),
-      ...(!isCount(values.port) && { port: t.form.notANumber }),
+      ...(!isPort(values.port) && { port: t.form.notAPort }),
     }),
     check: async (record, values) => {
       const input = inputOf(values);
