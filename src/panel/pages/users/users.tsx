@@ -121,7 +121,7 @@ export default function UsersPage() {
       head: texts.columns.lastLogin,
       sort: 'LAST_LOGIN_AT',
       leaves: 2,
-      cell: ({ lastLoginAt }) => lastLoginAt ? f.short(lastLoginAt) : <span className='muted'>{t.words.never}</span>,
+      cell: ({ lastLoginAt }) => lastLoginAt ? f.short(lastLoginAt) : <span className='muted'>{t.words.notYet}</span>,
     },
     { key: 'created', head: texts.columns.created, sort: 'CREATED_AT', leaves: 3, cell: ({ createdAt }) => f.day(createdAt) },
   ];
