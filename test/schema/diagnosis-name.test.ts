@@ -67,7 +67,7 @@ test('a name without an address stops visitors; one that leads elsewhere may be 
     name: 'NAME_AND_PORT',
     outcome: 'STOPPED',
     explanation: 'the DNS has no address for shop.example.com',
-    remedy: 'let the DNS record of shop.example.com lead to this server (adit.example.com)',
+    remedy: 'let the DNS record of shop.example.com lead to this server',
     visitorPage: null,
   });
   expect(await nameGate(api, 'elsewhere.example.com')).toMatchObject({

@@ -89,7 +89,7 @@ export const findings = {
 /** How to fix what stops a connection, with the English text. Its parameters are in braces. */
 export const fixes = {
   OPEN_HOST_PORT: 'set the port for {scheme} hosts',
-  POINT_NAME: 'let the DNS record of {host} lead to this server ({server})',
+  POINT_NAME: 'let the DNS record of {host} lead to this server',
   SET_SERVER_URL: 'set the server URL in the global settings, so that it can be compared',
   FORWARD_PORT: 'see that the firewall and the router let port {port} through; some routers do not allow this from inside',
 

@@ -36,7 +36,7 @@ export async function nameGate(context: Context, { host, scheme }: RouteQuestion
   if (answer.kind === 'limited') return unknown('NAME_AND_PORT', found('LOOK_UPS_LIMITED'));
   if (answer.kind === 'unknown') return unknown('NAME_AND_PORT', found('NAME_NOT_ANSWERED', { host, problem: answer.problem }));
   const ownName = await context.serverName();
-  const point = fix('POINT_NAME', { host, server: ownName });
+  const point = fix('POINT_NAME', { host });
   if (answer.kind === 'none') return stopped('NAME_AND_PORT', found('NAME_WITHOUT_ADDRESS', { host }), point);
   const leads = answer.addresses.slice(0, mostAddresses).map((address) => canonicalAddress(address) ?? address);
   const server = ownName === '' ? undefined : await lookUp(context, ownName);

@@ -78,7 +78,7 @@ export const findings: Record<FindingCode, string> = {
 /** How to fix what stops visitors. */
 export const fixes: Record<FixCode, string> = {
   OPEN_HOST_PORT: '设置用于 {scheme} 域名的端口',
-  POINT_NAME: '让 {host} 的 DNS 记录指向本服务器（{server}）',
+  POINT_NAME: '让 {host} 的 DNS 记录指向本服务器',
   SET_SERVER_URL: '在全局设置中填写服务器网址，以便比较',
   FORWARD_PORT: '请确认防火墙和路由器放行端口 {port}；有些路由器不允许从内部访问',
   ADD_HOST: '为此域名添加一个域名规则，或将该域名指向别处',

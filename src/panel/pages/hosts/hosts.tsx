@@ -40,32 +40,32 @@ export default function HostsPage() {
       records={useHosts()}
       page={page}
       toolbar={
+        <Segments
+          list={list}
+          name='state'
+          label={t.hosts.stateFilter}
+          options={[
+            ['', states.all, counts.total],
+            ['problems', states.problems],
+            ['serves', states.serves, counts.serving],
+            ['away', states.away],
+            ['stopped', states.stopped, counts.disabled],
+            ['certificate', states.certificate],
+          ]}
+        />
+      }
+      filters={
         <>
-          <Segments
-            list={list}
-            name='state'
-            label={t.hosts.stateFilter}
-            options={[
-              ['', states.all, counts.total],
-              ['problems', states.problems],
-              ['serves', states.serves, counts.serving],
-              ['away', states.away],
-              ['stopped', states.stopped, counts.disabled],
-              ['certificate', states.certificate],
-            ]}
-          />
-          <select
-            className='select input-s'
-            aria-label={t.hosts.certificateFilter}
-            value={list.get('certificate')}
-            onChange={({ target }) => list.set({ certificate: target.value })}
-          >
-            <option value=''>{t.hosts.allCertificates}</option>
-            {certificateStates.map((status) => <option key={status} value={status}>{t.hosts.certificate.states[status]}</option>)}
-          </select>
+          {isAdministrator && <OwnerFilter list={list} />}
+          <label className='item'>
+            <span className='muted'>{t.hosts.certificateFilter}</span>
+            <select className='select' value={list.get('certificate')} onChange={({ target }) => list.set({ certificate: target.value })}>
+              <option value=''>{t.hosts.allCertificates}</option>
+              {certificateStates.map((status) => <option key={status} value={status}>{t.hosts.certificate.states[status]}</option>)}
+            </select>
+          </label>
         </>
       }
-      {...(isAdministrator && { filters: <OwnerFilter list={list} /> })}
     />
   );
 }
