@@ -17,7 +17,8 @@ export async function statementsOf({ dialect }: Store, work: () => Promise<unkno
     const spy = jest.spyOn(pg.Client.prototype, 'query');
     try {
       await work();
-      return spy.mock.calls.map((args: unknown[]) => query.parse(args[0]));
+      // The connection that holds the server's locks asks every few seconds, whatever else happens.
+      return spy.mock.calls.map((args: unknown[]) => query.parse(args[0])).filter((text) => !text.includes(' AS leads'));
     } finally {
       spy.mockRestore();
     }
