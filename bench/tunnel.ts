@@ -10,7 +10,7 @@ import { direct } from './sides/direct.ts';
 import { frp } from './sides/frp.ts';
 import { haproxy } from './sides/haproxy.ts';
 import { nginx } from './sides/nginx.ts';
-import { nodes } from './sides/nodes.ts';
+import { nodes, plainNodes } from './sides/nodes.ts';
 import { nps } from './sides/nps.ts';
 import { openssh } from './sides/openssh.ts';
 import type { RunningSide, Side } from './sides/side.ts';
@@ -55,7 +55,7 @@ const works: readonly Work[] = [
   idle,
 ];
 /** The first one that is asked for is compared with the others. */
-const sides: readonly Side[] = [adit, nginx, haproxy, frp, nps, direct, nodes];
+const sides: readonly Side[] = [adit, nginx, haproxy, frp, nps, direct, nodes, plainNodes];
 /** Measured only when they are asked for. */
 const moreSides: readonly Side[] = [...aditVariants, openssh];
 

@@ -103,6 +103,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
           name,
           version,
           key: keys.links.current,
+          links: settings.nodeLinks,
           settings: commonSettings(settings),
           amongOthers: others.length > 0,
           onCommitted: () => store.follower.lookSoon(),

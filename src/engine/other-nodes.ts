@@ -1,4 +1,5 @@
 import type { HealthMessage } from '../wire/health.ts';
+import type { NodeLinkKind } from '../wire/node-messages.ts';
 import type { Opener } from '../wire/stream.ts';
 import type { CountedBytes } from './face.ts';
 
@@ -15,6 +16,8 @@ export interface NodeOptions {
   readonly version: string;
   /** The secret that all nodes of the installation have, and nobody else. */
   readonly key: string;
+  /** How links carry bytes; absent = `tls`. */
+  readonly links?: NodeLinkKind;
   /** A hash of each setting that must be the same on all nodes, by its name. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Other nodes are running already, which may have newer counters than those that were loaded. */

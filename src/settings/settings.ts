@@ -125,6 +125,12 @@ export const settingsSchema = z.object({
     help:
       'IP address or host name at which other servers on the same PostgreSQL database reach the bridge of this one, over TLS; needed if there is more than one',
   }),
+  nodeLinks: oneOf(['tls', 'plain']).prefault('tls').register(settingInfo, {
+    common: true,
+    value: 'HOW',
+    help:
+      "how servers on one database send visitors' traffic to each other: tls = encrypted; plain = connections with much traffic unencrypted, over bridge_port, which takes less CPU and needs a network that nobody else can read or change; the traffic of clients with `encrypt` is always encrypted",
+  }),
   invitation: secret.trim().prefault('').register(settingInfo, {
     value: 'TEXT',
     secret: true,

@@ -10,6 +10,8 @@ export interface RawReader {
 
 /** The other half: the stream that writes. */
 export interface RawWriter {
+  /** @see Stream.owner */
+  readonly owner: number;
   onRawDrain(): void;
   onConnectionLost(): void;
 }
@@ -50,6 +52,11 @@ export class DataConnection implements SocketSink {
   /** The peer's direction can still be claimed: a finished one whose MOVE is on its way counts. */
   get readable(): boolean {
     return this.#reader === undefined && (!this.#closed || this.#stash.length > 0);
+  }
+
+  /** The owner of the stream that our direction belongs to; undefined = it was not claimed. */
+  get writesFor(): number | undefined {
+    return this.#writer?.owner;
   }
 
   /** Our direction now belongs to `writer`. */

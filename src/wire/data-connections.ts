@@ -8,8 +8,19 @@ export type Side = 'server' | 'agent';
 /** Idle connections that the agent keeps for each side, and the maximum that this grows to while many are in use. */
 const MIN_IDLE = 4;
 const MAX_IDLE = 32;
-/** Maximum data connections of a session, including busy ones: an agent cannot make a server hold more. */
-const MAX_CONNECTIONS = 256;
+/** Before others are dialed after one could not be opened, in ms. */
+const RETRY_MS = 2000;
+
+/** How many data connections a session may have. */
+export interface DataConnectionLimits {
+  /** Including busy ones: an agent cannot make a server hold more. */
+  readonly most: number;
+  /** Of these, how many each side uses for the streams of one client ({@link Stream.owner}). */
+  readonly ofOwner: number;
+}
+
+/** Those of sessions with an agent or a visitor program. */
+const OF_ONE_CLIENT: DataConnectionLimits = { most: 256, ofOwner: 256 };
 
 /** The data connections of one session: who may use which, and how many more are wanted. */
 export class DataConnections {
@@ -23,11 +34,13 @@ export class DataConnections {
   readonly #dialing = new Map<number, Stream | undefined>();
   #lastId = 1;
   /** Agent: no connection is dialed before this time, by performance.now(). */
-  readonly #wantedFrom: number;
+  #wantedFrom: number;
+  readonly #limits: DataConnectionLimits;
   #closed = false;
 
   /** @param afterMs agent: delay before connections are dialed */
-  constructor(side: Side, onWanted: ((ids: number[]) => void) | undefined, afterMs = 0) {
+  constructor(side: Side, onWanted: ((ids: number[]) => void) | undefined, afterMs = 0, limits = OF_ONE_CLIENT) {
+    this.#limits = limits;
     this.#wantedFrom = performance.now() + afterMs;
     this.#side = side;
     this.#onWanted = onWanted;
@@ -38,7 +51,7 @@ export class DataConnections {
     const known = this.#dialing.has(id);
     const waiting = this.#dialing.get(id);
     this.#dialing.delete(id);
-    if (this.#closed || this.#all.has(id) || this.#all.size >= MAX_CONNECTIONS || (this.#side === 'agent' && !known)) {
+    if (this.#closed || this.#all.has(id) || this.#all.size >= this.#limits.most || (this.#side === 'agent' && !known)) {
       socket.destroy(true);
       waiting?.reset();
       return;
@@ -49,22 +62,35 @@ export class DataConnections {
     if (waiting) this.#moveTo(waiting, id);
   }
 
-  /** Agent: a connection could not be opened. */
+  /** Agent: a connection could not be opened; others are dialed a while later. */
   failed(id: number): void {
     this.#dialing.get(id)?.reset();
     this.#dialing.delete(id);
+    this.#wantedFrom = performance.now() + RETRY_MS;
   }
 
   /** A connection for a direction of `stream` to move to, preferably the one its other direction uses. */
   claim(stream: Stream, preferred: DataConnection | undefined): DataConnection | undefined {
     let connection = preferred?.writable ? preferred : undefined;
-    while (!connection && this.#ours.length > 0) {
-      const next = this.#ours.pop();
-      if (next?.idle) connection = next;
-    }
+    if (!connection && this.#usedBy(stream.owner) < this.#limits.ofOwner) connection = this.#takeIdle();
     connection?.claimWriting(stream);
     this.refill();
     return connection;
+  }
+
+  #takeIdle(): DataConnection | undefined {
+    while (this.#ours.length > 0) {
+      const next = this.#ours.pop();
+      if (next?.idle) return next;
+    }
+    return undefined;
+  }
+
+  /** The connections that this side has claimed for streams of a client. */
+  #usedBy(owner: number): number {
+    let used = 0;
+    for (const connection of this.#all.values()) if (connection.writesFor === owner) used++;
+    return used;
   }
 
   /** The peer moved its direction of `stream` to connection `id`; undefined stream = already over on this side. @throws {ProtocolError} */
@@ -100,7 +126,7 @@ export class DataConnections {
       }
       for (const id of this.#dialing.keys()) if (this.#belongsTo(id) === owner) idle++;
       const target = Math.min(MAX_IDLE, Math.max(MIN_IDLE, busy));
-      for (; idle < target && this.#all.size + this.#dialing.size < MAX_CONNECTIONS; idle++) {
+      for (; idle < target && this.#all.size + this.#dialing.size < this.#limits.most; idle++) {
         const id = this.#nextId(owner);
         this.#dialing.set(id, undefined);
         wanted.push(id);

@@ -2,7 +2,7 @@
 import { ControlBudget, controlCost, measureWork, timeCost } from './control-budget.ts';
 import { ControlQueue, type QueuedSession } from './control-queue.ts';
 import type { DataConnection } from './data-connection.ts';
-import { DataConnections, type Side } from './data-connections.ts';
+import { type DataConnectionLimits, DataConnections, type Side } from './data-connections.ts';
 import { Frame, FrameReader, MAX_CONTROL, ProtocolError, type FrameSink, type FrameType } from './frames.ts';
 import { Outbox } from './outbox.ts';
 import { unpack } from './packing.ts';
@@ -42,6 +42,8 @@ export interface MuxOptions {
   readonly silenceMs?: number;
   /** When the peer was last heard from on a path other than this connection, by performance.now(). */
   readonly heardOutOfBand?: () => number;
+  /** The session's streams belong to several clients ({@link Stream.owner}): each stays on the mux unless it is said that it may leave it. */
+  readonly ofSeveralClients?: DataConnectionLimits;
   /** Agent: delay before data connections are dialed, in ms. */
   readonly dataAfterMs?: number;
   /** Whether sent data is compressed initially; `compress` switches it later. Received data may be compressed at any time. */
@@ -58,6 +60,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
   compress: boolean;
   readonly borrows = true;
   readonly shared = true;
+  readonly streamsMove: boolean;
   readonly #socket: ByteSocket;
   readonly #side: Side;
   readonly #handlers: MuxHandlers;
@@ -82,9 +85,14 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
     this.#socket = socket;
     this.#side = side;
     this.#handlers = handlers;
-    this.#out = new Outbox(socket, (bytes) => setImmediate(() => this.#fail(`the peer does not read: ${bytes} bytes of answers wait for it`, true)));
+    this.#out = new Outbox(
+      socket,
+      (bytes) => setImmediate(() => this.#fail(`the peer does not read: ${bytes} bytes of answers wait for it`, true)),
+      options.ofSeveralClients !== undefined,
+    );
     this.#nextId = side === 'server' ? 1 : 2;
-    this.#connections = new DataConnections(side, handlers.onDataConnectionsWanted?.bind(handlers), options.dataAfterMs);
+    this.#connections = new DataConnections(side, handlers.onDataConnectionsWanted?.bind(handlers), options.dataAfterMs, options.ofSeveralClients);
+    this.streamsMove = options.ofSeveralClients === undefined;
     this.compress = options.compress ?? false;
     this.#controlBudget = options.controlBudget ?? new ControlBudget();
     this.#controlQueue = options.controlQueue ?? sharedControlQueue;

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { healthMessage } from './health.ts';
+import type { MuxOptions } from './mux.ts';
 import { label } from './peer-text.ts';
 
 /*
@@ -7,8 +8,17 @@ import { label } from './peer-text.ts';
  * the installation (handshake.ts, role "node"). A server sends its messages, and opens its streams, on the session that it has dialed.
  */
 
-/** Signs of life of both sides, and how long a node may be silent, in ms: visitors wait for a node that is dead. */
-export const NODE_BEATS = { heartbeatMs: 500, silenceMs: 2000 } as const;
+/**
+ * How both sides run the session. Signs of life, and how long a node may be silent, in ms: visitors wait for a node that is dead. The data connections of a link, and how
+ * many of them each side uses for one client.
+ */
+export const NODE_SESSION = { heartbeatMs: 500, silenceMs: 2000, ofSeveralClients: { most: 1024, ofOwner: 64 } } as const satisfies MuxOptions;
+
+/**
+ * How links carry the bytes of visitors: all over TLS; or much of a stream over data connections in the clear, as between server and agent, which a network of the
+ * operator's own allows. Everything else is on the session, which is always over TLS.
+ */
+export type NodeLinkKind = 'tls' | 'plain';
 
 /** After this time without a sign of life, in ms, a node seems not to answer: no visitors are sent there, and its agents are notified. */
 export const NODE_QUIET_MS = 800;
@@ -28,8 +38,10 @@ export const nodeInfoSchema = z.object({
 /** @see nodeInfoSchema */
 export type NodeInfo = z.output<typeof nodeInfoSchema>;
 
-/** The answer to it. */
-export const nodeWelcomeSchema = z.object({ name });
+/** The answer to it. `dataSession`: the session that data connections name in their handshake; absent = the node accepts none, since its links are `tls`. */
+export const nodeWelcomeSchema = z.object({ name, dataSession: z.string().regex(/^[0-9a-f]{32}$/).optional() });
+/** @see nodeWelcomeSchema */
+export type NodeWelcome = z.output<typeof nodeWelcomeSchema>;
 
 /** Most elements of a list in one message: it fits a frame. */
 export const NODE_LIST = 500;

@@ -6,13 +6,16 @@ import { writeSpare } from './spare-buffers.ts';
 /** Unsent bytes at which readers wait: while the connection is blocked, and in any case. */
 const CONGESTED_BLOCKED = 256 * 1024;
 const CONGESTED_ALWAYS = 1024 * 1024;
-/** Readers that resume in one iteration of the event loop: each may add 64 KB before it notices that the outbox is full again. */
+/** Readers that resume in one iteration of the event loop, and those of one owner in a session that several share: each may add 64 KB before it notices that the outbox is full again. */
 const WOKEN_AT_ONCE = 16;
+const WOKEN_OF_ONE = 1;
 /** Queued bytes of non-data frames for a peer that doesn't read: beyond the first limit no stream is opened, beyond the second the session ends. */
 export const MOST_WAITING = { forOpening: 1024 * 1024, inAll: 4 * 1024 * 1024 } as const;
 
 /** A reader that is paused because the outbox is congested. */
 export interface Parked {
+  /** Whose it is: owners are woken in round-robin order. */
+  readonly owner: number;
   wake(): void;
 }
 
@@ -22,7 +25,9 @@ export class Outbox {
   /** Sent first at every flush. Frames that must stay in order with data are in #batch. */
   readonly #urgent = new Batch();
   readonly #batch = new Batch();
-  #parked: Parked[] = [];
+  readonly #wokenOfOne: number;
+  /** Those that wait, by owner. */
+  readonly #parked = new Map<number, Parked[]>();
   #waking = false;
   /** Bytes of frames other than data that are queued. Back-pressure does not stop their senders. */
   #waiting = 0;
@@ -34,8 +39,12 @@ export class Outbox {
   #flushingNext = false;
   #closed = false;
 
-  /** @param onOverflow called with the number of queued control bytes when it exceeds the limit; may be called again */
-  constructor(socket: ByteSocket, onOverflow: (bytes: number) => void) {
+  /**
+   * @param onOverflow called with the number of queued control bytes when it exceeds the limit; may be called again
+   * @param ofSeveral the session has several owners, who get equal shares however many readers each has
+   */
+  constructor(socket: ByteSocket, onOverflow: (bytes: number) => void, ofSeveral = false) {
+    this.#wokenOfOne = ofSeveral ? WOKEN_OF_ONE : WOKEN_AT_ONCE;
     this.#socket = socket;
     this.#onOverflow = onOverflow;
   }
@@ -53,7 +62,9 @@ export class Outbox {
 
   /** `wake` is called once when there is space again. */
   park(reader: Parked): void {
-    this.#parked.push(reader);
+    const others = this.#parked.get(reader.owner);
+    if (others) others.push(reader);
+    else this.#parked.set(reader.owner, [reader]);
   }
 
   /** Sends bytes of a stream, whose reader waits while there is no space. The payload is copied. */
@@ -147,11 +158,25 @@ export class Outbox {
   }
 
   #wakeParked(): void {
-    if (this.#parked.length === 0 || this.congested || this.#waking) return;
-    for (const reader of this.#parked.splice(0, WOKEN_AT_ONCE)) reader.wake();
-    if (this.#parked.length === 0) return;
+    if (this.#parked.size === 0 || this.congested || this.#waking) return;
+    for (const reader of this.#nextParked()) reader.wake();
+    if (this.#parked.size === 0) return;
     this.#waking = true;
     setImmediate(this.#wakeMore);
+  }
+
+  /** Takes out those whose turn it is. */
+  #nextParked(): Parked[] {
+    const next: Parked[] = [];
+    let owners = Math.min(this.#parked.size, WOKEN_AT_ONCE);
+    for (const [owner, readers] of this.#parked) {
+      if (owners-- === 0) break;
+      next.push(...readers.splice(0, this.#wokenOfOne));
+      this.#parked.delete(owner);
+      // Behind the other owners.
+      if (readers.length > 0) this.#parked.set(owner, readers);
+    }
+    return next;
   }
 
   /** By now, the bytes of the resumed readers are queued. */
@@ -169,7 +194,7 @@ export class Outbox {
   /** Sends nothing more, and resumes no readers. */
   close(): void {
     this.#closed = true;
-    this.#parked = [];
+    this.#parked.clear();
     this.#onTaken = [];
   }
 }

@@ -45,6 +45,8 @@ export interface StreamHost {
   readonly congested: boolean;
   /** Whether data for the peer is compressed. */
   readonly compress: boolean;
+  /** Streams may leave the mux unless something else is said of one. */
+  readonly streamsMove: boolean;
   /** The session's streams hold so much for their local sockets that each only gets the credit it needs to make progress. */
   readonly tight: boolean;
   /** Reports that the bytes that the stream holds for its local socket have changed by this number. */
@@ -111,6 +113,10 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   readonly borrows = true;
   readonly id: number;
   readonly #host: StreamHost;
+  /** In a session that several clients share: whose stream this is. They get equal shares of it. */
+  owner = 0;
+  /** It may leave the mux for a data connection, which is in the clear. */
+  mayMove: boolean;
   #local: ByteSocket | undefined;
   #hooks: StreamHooks = NO_HOOKS;
   #closed = false;
@@ -154,6 +160,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   constructor(id: number, host: StreamHost, window: number = WINDOW) {
     this.id = id;
     this.#host = host;
+    this.mayMove = host.streamsMove;
     this.#window = window;
     this.#allowance = window;
   }
@@ -301,7 +308,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   onData(chunk: Buffer): void {
     this.#hooks.onSent?.(chunk.length);
     // Only with at least one byte: a data connection that ends without any was idle.
-    if (this.#bulk >= this.#moveAt && !this.#outbound && !this.#held) this.#promote();
+    if (this.#bulk >= this.#moveAt && this.mayMove && !this.#outbound && !this.#held) this.#promote();
     if (this.#outbound) {
       if (!this.#outbound.write(chunk)) this.#outboundBlocked = true;
     } else if (this.#held) {

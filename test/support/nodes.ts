@@ -1,4 +1,3 @@
-import type { EngineOptions } from '../../src/engine/engine-options.ts';
 import type { EngineChange, WantedTunnel } from '../../src/engine/face.ts';
 import type { NodeOptions } from '../../src/engine/other-nodes.ts';
 import { eventually } from './eventually.ts';
@@ -13,20 +12,20 @@ export interface TestNode extends TestEngine {
 }
 
 /** How a node is started. */
-type StartedNode = NonNullable<Parameters<typeof startEngine>[0]> & Pick<Partial<NodeOptions>, 'key' | 'settings'> & { readonly startedAt?: number };
+type StartedNode = NonNullable<Parameters<typeof startEngine>[0]> & Pick<Partial<NodeOptions>, 'key' | 'settings' | 'links'> & { readonly startedAt?: number };
 
 /** Starts an engine that is a node, without others. */
 export async function startNode(
   name: string,
-  { key = NODE_KEY, startedAt = 0, settings, ...options }: StartedNode = {},
+  { key = NODE_KEY, startedAt = 0, settings, links, ...options }: StartedNode = {},
 ): Promise<TestNode> {
-  const started = await startEngine({ node: { name, version: '0.0.1', key, ...settings && { settings } }, ...options });
+  const started = await startEngine({ node: { name, version: '0.0.1', key, ...settings && { settings }, ...links && { links } }, ...options });
   started.engine.nodes?.open({ host: '127.0.0.1', port: started.bridge.tls.port, bridgePort: started.bridge.port }, startedAt);
   return { ...started, name };
 }
 
 /** Starts nodes of one installation, and waits until each can reach every other one. */
-export async function startNodes(names: readonly string[], options: Partial<EngineOptions> = {}): Promise<TestNode[]> {
+export async function startNodes(names: readonly string[], options: StartedNode = {}): Promise<TestNode[]> {
   const nodes: TestNode[] = [];
   for (const name of names) nodes.push(await startNode(name, options));
   meet(nodes);

@@ -224,6 +224,7 @@ test('readers that waited go on a few at a time, so that what they bring fits', 
   const woken: number[] = [];
   for (let reader = 0; reader < 200; reader++) {
     outbox.park({
+      owner: 0,
       wake: () => {
         woken.push(reader);
         // Its socket is read in the next turn.

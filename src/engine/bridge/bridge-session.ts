@@ -102,6 +102,11 @@ export abstract class BridgeSession {
     return this.mux.streamCount;
   }
 
+  /** Data connections may belong to it. An attacker can truncate raw bytes over TLS unnoticed, so streams stay on the mux there, where a frame marks their end. */
+  get takesDataConnections(): boolean {
+    return !this.secure;
+  }
+
   addDataConnection(socket: ByteSocket, id: number): void {
     this.mux.addDataConnection(socket, id);
   }

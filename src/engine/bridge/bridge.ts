@@ -9,7 +9,7 @@ import { unlimited } from '../../wire/control-budget.ts';
 import { HandshakeError, type Refusal } from '../../wire/handshake-error.ts';
 import { acceptHandshake, newSessionId, refuseUnread, type Offer, type Role } from '../../wire/handshake.ts';
 import type { HealthMessage } from '../../wire/health.ts';
-import { NODE_BEATS, nodeInfoSchema } from '../../wire/node-messages.ts';
+import { NODE_SESSION, nodeInfoSchema, type NodeWelcome } from '../../wire/node-messages.ts';
 import { agentInfoSchema } from '../../wire/agent-messages.ts';
 import type { SessionWelcome, Welcome } from '../../wire/session-messages.ts';
 import { STANDBY_BEATS_MS } from '../../wire/standby-messages.ts';
@@ -24,7 +24,7 @@ import { logAcceptErrors } from '../limits/accept-errors.ts';
 import type { DirectBytes } from '../limits/direct-traffic.ts';
 import type { Declarations } from '../face.ts';
 import { AgentSession } from './agent-session.ts';
-import { MAX_STREAMS } from './bridge-session.ts';
+import { type BridgeSession, MAX_STREAMS } from './bridge-session.ts';
 import { HandshakePlaces, type Place, PLACE_LIMITS, type PlaceLimits } from './handshake-places.ts';
 import { HandshakeQueue } from '../limits/handshake-queue.ts';
 import { type NodeHandlers, NodeSession } from './node-session.ts';
@@ -110,7 +110,7 @@ export class Bridge {
   readonly #timing: BridgeTiming;
   readonly #sessions = new Map<string, AgentSession>();
   readonly #visits = new Map<string, VisitorSession>();
-  readonly #nodes = new Set<NodeSession>();
+  readonly #nodes = new Map<string, NodeSession>();
   readonly #standbys = new Set<StandbySession>();
   readonly #unfinished = new Set<ByteSocket>();
   readonly #places: HandshakePlaces;
@@ -209,12 +209,12 @@ export class Bridge {
 
   /** Ends the sessions of nodes whose secret is no longer accepted. */
   checkNodes(): void {
-    for (const session of this.#nodes) session.checkSecret();
+    for (const session of this.#nodes.values()) session.checkSecret();
   }
 
   /** The other nodes that have a session with this one which they have dialed, and for how long nothing was heard of each by it, in ms. */
   *silences(): Generator<[node: string, ms: number]> {
-    for (const { node, silence } of this.#nodes) yield [node, silence];
+    for (const { node, silence } of this.#nodes.values()) yield [node, silence];
   }
 
   /** Notifies the agents; from now on only data connections are accepted. */
@@ -232,7 +232,7 @@ export class Bridge {
   async close(): Promise<void> {
     this.#closed.abort();
     for (const socket of this.#unfinished) socket.destroy(true);
-    for (const session of [...this.#allSessions(), ...this.#nodes, ...this.#standbys]) session.close('shutdown');
+    for (const session of [...this.#allSessions(), ...this.#nodes.values(), ...this.#standbys]) session.close('shutdown');
     await Promise.all(this.#servers.map((server) => server.close()));
   }
 
@@ -316,8 +316,8 @@ export class Bridge {
     }
   }
 
-  #sessionOf(id: string): AgentSession | VisitorSession | undefined {
-    return this.#sessions.get(id) ?? this.#visits.get(id);
+  #sessionOf(id: string): BridgeSession | undefined {
+    return this.#sessions.get(id) ?? this.#visits.get(id) ?? this.#nodes.get(id);
   }
 
   #acceptData(socket: ByteSocket, offer: Offer): void {
@@ -326,8 +326,7 @@ export class Bridge {
       this.#refuse(offer, 'unknown-key');
       return;
     }
-    // An attacker can truncate raw bytes over TLS unnoticed, so streams stay on the mux, where a frame marks their end.
-    if (session.secure || socket.channelSecret) {
+    if (!session.takesDataConnections || socket.channelSecret) {
       this.#refuse(offer, 'no-data-connections');
       return;
     }
@@ -412,19 +411,21 @@ export class Bridge {
       this.#refuse(offer, this.#draining ? 'shutdown' : 'same-name');
       return;
     }
-    const key = offer.accept({ name: handlers.name });
+    const id = newSessionId();
+    const welcome: NodeWelcome = { name: handlers.name, ...handlers.linkKind === 'plain' && { dataSession: id } };
+    const key = offer.accept(welcome);
     const session = new NodeSession({
-      id: newSessionId(),
+      id,
       key,
       socket,
       log: this.#options.log,
-      mux: { ...NODE_BEATS, controlBudget: unlimited() },
+      mux: { ...NODE_SESSION, controlBudget: unlimited() },
       info: info.data,
       secret,
       handlers,
-      onGone: () => this.#nodes.delete(session),
+      onGone: () => this.#nodes.delete(id),
     });
-    this.#nodes.add(session);
+    this.#nodes.set(id, session);
   }
 
   /** The client of an agent that may connect; undefined = it was refused. */

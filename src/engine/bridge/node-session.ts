@@ -1,6 +1,6 @@
 import type { Stream } from '../../wire/mux.ts';
 import type { ByteSocket } from '../../wire/socket.ts';
-import { type NodeInfo, type NodeMessage, nodeMessageSchema } from '../../wire/node-messages.ts';
+import { type NodeInfo, type NodeLinkKind, type NodeMessage, nodeMessageSchema } from '../../wire/node-messages.ts';
 import { type LinkKeys, sendKeyProof } from './link-keys.ts';
 import { BridgeSession, type SessionStart } from './bridge-session.ts';
 
@@ -8,6 +8,8 @@ import { BridgeSession, type SessionStart } from './bridge-session.ts';
 export interface NodeHandlers {
   /** The secrets of the links. */
   readonly keys: LinkKeys;
+  /** Whether data connections in the clear are accepted. */
+  readonly linkKind: NodeLinkKind;
   /** A node has connected, and can be dialed where it says. */
   onNode(info: NodeInfo): void;
   /** It opened a stream: join it with a socket or reset it. */
@@ -43,6 +45,10 @@ export class NodeSession extends BridgeSession {
     this.#secret = start.secret;
     this.log.info({ version: start.info.version }, 'node connected');
     start.handlers.onNode(start.info);
+  }
+
+  override get takesDataConnections(): boolean {
+    return this.#handlers.linkKind === 'plain';
   }
 
   protected override onOpen(stream: Stream, payload: Buffer): void {

@@ -1,5 +1,5 @@
 import { encodeNodeRequest, type NodeRequest } from '../../wire/node-messages.ts';
-import type { Joinable, Opener, OpenerVisitor } from '../../wire/stream.ts';
+import type { Joinable, Opener, OpenerVisitor, Stream } from '../../wire/stream.ts';
 import type { NodeLink } from './node-link.ts';
 
 /** Carries the connections of a client's visitors to the client's home, which admits, counts and limits them. */
@@ -7,16 +7,27 @@ export class HomeOpener implements Opener {
   readonly elsewhere = true;
   readonly #link: NodeLink;
   readonly #clientId: number;
+  readonly #crypt: boolean;
 
-  constructor(link: NodeLink, clientId: number) {
+  /** @param crypt the client's bytes must not be in the clear */
+  constructor(link: NodeLink, clientId: number, crypt: boolean) {
     this.#link = link;
     this.#clientId = clientId;
+    this.#crypt = crypt;
   }
 
   open(payload: Buffer, dataFollows = false, credit?: number, visitor?: OpenerVisitor): Joinable | undefined {
     if (!visitor) return undefined;
-    return this.#link.open(encodeNodeRequest(visitorRequest(this.#clientId, visitor, dataFollows, credit), payload), dataFollows, credit);
+    const stream = this.#link.open(encodeNodeRequest(visitorRequest(this.#clientId, visitor, dataFollows, credit), payload), dataFollows, credit);
+    if (stream) ofClient(stream, this.#clientId, this.#crypt);
+    return stream;
   }
+}
+
+/** Says whose visitor a stream between nodes carries. @param crypt as above */
+export function ofClient(stream: Stream, clientId: number, crypt: boolean): void {
+  stream.owner = clientId;
+  stream.mayMove = !crypt;
 }
 
 /** The request to a client's home to carry a visitor's connection. */

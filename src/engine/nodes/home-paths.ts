@@ -35,7 +35,7 @@ export class HomePaths {
     this.#parts = parts;
     this.#awaited = new AwaitedHomes((clientId, ...given) => {
       const link = this.linkTo(clientId);
-      return link ? new HomeOpener(link, clientId).open(...given) : parts.requests.open(clientId, ...given);
+      return link ? this.#opener(link, clientId).open(...given) : parts.requests.open(clientId, ...given);
     }, parts.environment.log);
     this.#unreached = new AwaitedHomes((clientId, payload, dataFollows, credit, visitor) => {
       const opener = this.#openerToHome(clientId);
@@ -60,14 +60,18 @@ export class HomePaths {
       return opener ?? this.#unreached.opener(clientId);
     }
     const link = this.linkTo(clientId);
-    if (link && links.answers(link.peer.name)) return new HomeOpener(link, clientId);
+    if (link && links.answers(link.peer.name)) return this.#opener(link, clientId);
     return environment.clients.get(clientId)?.session ? undefined : this.#awaited.opener(clientId);
   }
 
   #openerToHome(clientId: number): Opener | undefined {
     const { homeOf, links } = this.#parts;
     const link = links.get(homeOf(clientId));
-    return link && new HomeOpener(link, clientId);
+    return link && this.#opener(link, clientId);
+  }
+
+  #opener(link: NodeLink, clientId: number): HomeOpener {
+    return new HomeOpener(link, clientId, this.#parts.environment.clients.get(clientId)?.wanted.crypt ?? true);
   }
 
   /** Other nodes can be home than before: connections that waited for one go on if there is a home that can be reached. */

@@ -1,8 +1,10 @@
+import type { Logger } from 'pino';
 import { proveHandshake, keyIdOf } from '../../wire/handshake.ts';
 import { HandshakeError } from '../../wire/handshake-error.ts';
 import { Mux, type Stream } from '../../wire/mux.ts';
-import { keyMessageSchema, NODE_BEATS, type NodeInfo, type NodeMessage, nodeWelcomeSchema } from '../../wire/node-messages.ts';
+import { keyMessageSchema, NODE_SESSION, type NodeInfo, type NodeLinkKind, type NodeMessage, nodeWelcomeSchema } from '../../wire/node-messages.ts';
 import type { ByteSocket, SocketBackend } from '../../wire/socket.ts';
+import { messageOf } from '../../wire/system-error.ts';
 import { type LinkKeys, sendKeyProof } from '../bridge/link-keys.ts';
 
 /** Timeouts for connecting to another node, in ms. */
@@ -28,6 +30,14 @@ export interface NodeLinkStart {
   /** The secrets of the links, one of which both sides prove to have. */
   readonly keys: LinkKeys;
   readonly info: NodeInfo;
+  readonly linkKind: NodeLinkKind;
+  readonly log: Logger;
+}
+
+/** What a data connection proves: that it belongs to a session. */
+interface DataProof {
+  readonly keyId: string;
+  readonly key: Buffer;
 }
 
 /** The session with another node that this one has dialed: brings visitors and messages to it. */
@@ -40,8 +50,12 @@ export class NodeLink {
   readonly #keys: LinkKeys;
   /** The secret that the other side has proven to have. */
   #secret: string;
+  #closed = false;
+  /** The log does not warn yet that data connections cannot be opened. */
+  #warns = true;
 
-  private constructor({ peer, keys }: NodeLinkStart, socket: ByteSocket, secret: string) {
+  /** @param data absent = all bytes go over TLS */
+  private constructor({ peer, keys, sockets, log }: NodeLinkStart, socket: ByteSocket, secret: string, data: DataProof | undefined) {
     this.peer = peer;
     this.#socket = socket;
     this.#keys = keys;
@@ -54,8 +68,12 @@ export class NodeLink {
       // The other node uses the session that it has dialed itself.
       onOpen: (stream) => stream.reset(),
       onControl: (message) => this.#onControl(message),
-      onClose: end,
-    }, NODE_BEATS);
+      onClose: (reason) => {
+        this.#closed = true;
+        end(reason);
+      },
+      ...data && { onDataConnectionsWanted: (ids: number[]) => ids.forEach((id) => void this.#dialData(id, data, sockets, log)) },
+    }, NODE_SESSION);
   }
 
   /**
@@ -64,19 +82,42 @@ export class NodeLink {
    * @throws {HandshakeError} when it refuses, or does not have the secret
    */
   static async open(start: NodeLinkStart): Promise<NodeLink> {
-    const { peer, sockets, keys, info } = start;
+    const { peer, sockets, keys, info, linkKind } = start;
     const key = keys.current;
     const socket = await sockets.connect({ host: peer.host, port: peer.port, trust: { fingerprint: '' }, timeoutMs: CONNECT_MS });
-    const { body } = await proveHandshake(socket, { timeoutMs: HANDSHAKE_MS, role: 'node', keyId: keyIdOf(key), key, connection: 0, info });
+    const { body, sessionKey } = await proveHandshake(socket, { timeoutMs: HANDSHAKE_MS, role: 'node', keyId: keyIdOf(key), key, connection: 0, info });
     const welcome = nodeWelcomeSchema.safeParse(body);
     if (welcome.data?.name !== peer.name) {
       socket.destroy(true);
       throw new HandshakeError('garbage', `the node at ${peer.host}:${peer.port} is ${welcome.data?.name ?? 'unknown'}, not ${peer.name}`);
     }
-    const link = new NodeLink(start, socket, key);
+    const { dataSession } = welcome.data;
+    const link = new NodeLink(start, socket, key, linkKind === 'plain' && dataSession !== undefined ? { keyId: dataSession, key: sessionKey } : undefined);
     // The secret was changed during the handshake.
     if (key !== keys.current) link.proveKey();
     return link;
+  }
+
+  /**
+   * Both sides prove that they have the session's key, which only those at the ends of the TLS connection can derive: knowing the secret of the installation is not enough.
+   * While this fails, all bytes go over TLS.
+   */
+  async #dialData(id: number, proof: DataProof, sockets: SocketBackend, log: Logger): Promise<void> {
+    try {
+      // Another address of the node's name may be another machine.
+      const socket = await sockets.connect({ host: this.#socket.remoteAddress, port: this.peer.bridgePort, timeoutMs: CONNECT_MS });
+      await proveHandshake(socket, { timeoutMs: HANDSHAKE_MS, role: 'data', ...proof, connection: id, info: {} });
+      if (this.#closed) socket.destroy(true);
+      else this.#mux.addDataConnection(socket, id);
+    } catch (error) {
+      if (this.#closed) return;
+      log[this.#warns ? 'warn' : 'debug'](
+        { node: this.peer.name, port: this.peer.bridgePort },
+        `no data connection to another node can be opened, so that all bytes go over TLS: ${messageOf(error)}`,
+      );
+      this.#warns = false;
+      this.#mux.dataConnectionFailed(id);
+    }
   }
 
   /** Proves that this node has the secret that it uses from now on. The other one answers by proving the same. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { NODE_QUIET_MS, type NodeInfo, type NodeMessage } from '../../wire/node-messages.ts';
+import { NODE_QUIET_MS, type NodeInfo, type NodeLinkKind, type NodeMessage } from '../../wire/node-messages.ts';
 import type { SocketBackend } from '../../wire/socket.ts';
 import { messageOf } from '../../wire/system-error.ts';
 import type { LinkKeys } from '../bridge/link-keys.ts';
@@ -18,6 +18,7 @@ export interface NodeLinksParts {
   readonly log: Logger;
   /** The secrets of the links. */
   readonly keys: LinkKeys;
+  readonly linkKind: NodeLinkKind;
   readonly name: string;
   readonly version: string;
   /** A node can be reached from now on, or no longer. */

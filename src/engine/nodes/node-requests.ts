@@ -10,7 +10,7 @@ import type { Joinable, OpenerVisitor } from '../../wire/stream.ts';
 import type { Environment } from '../environment.ts';
 import type { ClientState, ConnectionsPage, ConnectionState, EngineEvent, HostState, RefusalCause, RowRange, Traffic, TunnelState } from '../face.ts';
 import type { CheckedRecord } from './health-news.ts';
-import { visitorRequest } from './home-opener.ts';
+import { ofClient, visitorRequest } from './home-opener.ts';
 import { totalsOf } from './known-counters.ts';
 import { gatheredStates } from '../gathered-states.ts';
 import type { Tunnels } from '../tunnels/tunnels.ts';
@@ -64,6 +64,7 @@ export class NodeRequests {
   take(stream: Stream, request: NodeRequest, rest: Buffer): void {
     switch (request.kind) {
       case 'visitor':
+        ofClient(stream, request.clientId, this.#environment.clients.get(request.clientId)?.wanted.crypt ?? true);
         return this.#takeVisitor(stream, request, rest);
       case 'clients':
         return answer(stream, request.ids.map((id) => this.#state.clientState(id) ?? null));

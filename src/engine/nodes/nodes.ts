@@ -8,7 +8,7 @@ import type { DifferentSettings, EngineEvent } from '../face.ts';
 import type { HealthMessage } from '../../wire/health.ts';
 import type { Stream } from '../../wire/mux.ts';
 import type { Opener } from '../../wire/stream.ts';
-import { decodeNodeRequest, type NodeInfo } from '../../wire/node-messages.ts';
+import { decodeNodeRequest, type NodeInfo, type NodeLinkKind } from '../../wire/node-messages.ts';
 import type { OtherServer } from '../../wire/other-servers.ts';
 import { ask } from './ask.ts';
 import { Absence } from './absence.ts';
@@ -53,6 +53,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
   readonly #options: NodeOptions;
   /** The secrets of the links. */
   readonly keys: LinkKeys;
+  readonly linkKind: NodeLinkKind;
   readonly #parts: NodesParts;
   readonly #links: NodeLinks;
   readonly #homes = new Homes();
@@ -79,8 +80,10 @@ export class Nodes implements OtherNodes, NodeHandlers {
     this.keys = new LinkKeys(options.key);
     this.#parts = parts;
     const { agentSockets: sockets, log } = parts.environment;
+    this.linkKind = options.links ?? 'tls';
     this.#links = new NodeLinks({
       ...options,
+      linkKind: this.linkKind,
       keys: this.keys,
       sockets,
       log,

@@ -8,6 +8,7 @@ import { keyIdOf, proveHandshake } from '../../../src/wire/handshake.ts';
 import { netBackend } from '../../../src/wire/net-socket.ts';
 import { encodeNodeRequest } from '../../../src/wire/node-messages.ts';
 import { eventually } from '../../support/eventually.ts';
+import { LogRecorder } from '../../support/log-recorder.ts';
 import { meet, NODE_KEY, reached, startNode, startNodes, type TestNode } from '../../support/nodes.ts';
 import { RawPeer } from '../../support/raw-peer.ts';
 import { CLIENT, startAgent } from '../../support/tunnel.ts';
@@ -22,7 +23,7 @@ const info = { name: 'somebody', version: '1', host: '127.0.0.1', port: 1, bridg
 
 function dial({ bridge }: TestNode, key: string, name: string): Promise<NodeLink> {
   const peer = { name, host: '127.0.0.1', port: bridge.tls.port, bridgePort: bridge.port };
-  return NodeLink.open({ peer, sockets: netBackend, keys: new LinkKeys(key), info });
+  return NodeLink.open({ peer, sockets: netBackend, keys: new LinkKeys(key), info, linkKind: 'tls', log: new LogRecorder().logger });
 }
 
 /** Lets a node connect that only speaks its role, over TLS or not. */

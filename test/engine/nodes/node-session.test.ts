@@ -19,7 +19,13 @@ test('a message of another node that this version does not know is logged and ot
     mux: { heartbeatMs: 60_000 },
     info: { name: 'other', version: '2', host: '127.0.0.1', port: 1, bridgePort: 1 },
     secret: '',
-    handlers: { keys: new LinkKeys(''), onNode: () => undefined, onStream: () => undefined, onMessage: (node, message) => received.push([node, message]) },
+    handlers: {
+      keys: new LinkKeys(''),
+      linkKind: 'tls',
+      onNode: () => undefined,
+      onStream: () => undefined,
+      onMessage: (node, message) => received.push([node, message]),
+    },
     onGone: () => undefined,
   });
   const known = { type: 'allowed', clientId: 1, address: '192.0.2.1' };
