@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
@@ -13,12 +13,13 @@ import { startPostgresql } from '../test/support/postgresql.ts';
 import { programOf } from '../test/support/processes.ts';
 import { removeScratchDirectories, scratchDirectory } from '../test/support/scratch.ts';
 import { seedClients, seedHosts, seedTunnels } from '../test/support/seed.ts';
+import { cpuSeconds, mainThreadSeconds } from './usage.ts';
 
 /**
  * Measures how much of the heap a client, a tunnel and a host take in a server without traffic and how much CPU time the engine takes to load them. Tunnels listen nowhere: secret ones, and tcp
  * tunnels that are stopped. With `--listening N`, N tunnels more listen.
  *
- *     npm run bench:rows -- [--clients 100000] [--tunnels 150000] [--hosts 50000] [--used] [--listening 0] [--postgresql] [--starts 0] [--data DIR]
+ *     npm run bench:rows -- [--clients 100000] [--tunnels 150000] [--hosts 50000] [--used] [--listening 0] [--postgresql] [--starts 3] [--data DIR]
  */
 const { values: options } = parseArgs({
   options: {
@@ -30,7 +31,7 @@ const { values: options } = parseArgs({
     listening: { type: 'string', default: '0' },
     postgresql: { type: 'boolean', default: false },
     /** Starts of a whole server on these rows. */
-    starts: { type: 'string', default: '0' },
+    starts: { type: 'string', default: '3' },
     /** Where the rows are kept for another run, which then adds none (SQLite). */
     data: { type: 'string' },
   },
@@ -69,19 +70,19 @@ removeScratchDirectories();
 process.exit();
 
 /** Passes the records on, and reports what the heap has grown by for each of them. The engine has taken the last one when it asks for another. */
-async function* measured<Each>(what: string, records: AsyncIterable<Each>): AsyncGenerator<Each> {
+async function* measured<Each>(what: string, pages: AsyncIterable<readonly Each[]>): AsyncGenerator<readonly Each[]> {
   const [before, start] = [heap(), process.cpuUsage()];
   let count = 0;
-  for await (const record of records) {
-    count++;
-    yield record;
+  for await (const page of pages) {
+    count += page.length;
+    yield page;
   }
   const { user, system } = process.cpuUsage(start);
   const cpuMs = ((user + system) / 1000).toFixed(0);
   process.stdout.write(`${count} ${what}s: ${cpuMs} ms of CPU; ${((heap() - before) / count).toFixed(0)} bytes of heap for each\n`);
 }
 
-/** Starts the compiled server, and reports how long it takes until it is ready. */
+/** Starts the compiled server, and reports how long it takes until it is ready, and the CPU time of it and its children. */
 async function start(): Promise<void> {
   const began = performance.now();
   const server = new Child(process.execPath, [programOf(), 'server'], {
@@ -93,19 +94,15 @@ async function start(): Promise<void> {
   });
   await server.says(/API +http:/);
   const ms = performance.now() - began;
-  process.stdout.write(
-    `server ready after ${ms.toFixed(0)} ms, of which ${cpuMs(server).toFixed(0)} ms of CPU; ${(residentBytes(server) / 1024 ** 2).toFixed(0)} MB; load ${
-      loadavg()[0]?.toFixed(0)
-    }\n`,
-  );
+  const rows = Number(options.clients) + Number(options.tunnels) + Number(options.hosts) + Number(options.listening);
+  const figures = [
+    `ready after ${ms.toFixed(0)} ms`,
+    `${(cpuSeconds([server.pid]) * 1000).toFixed(0)} ms of CPU, ${(mainThreadSeconds(server.pid) * 1000).toFixed(0)} of it of the main thread`,
+    `${(residentBytes(server) / 1024 ** 2).toFixed(0)} MB`,
+    `load ${loadavg()[0]?.toFixed(0)}`,
+  ];
+  process.stdout.write(`start with ${rows} rows (${url === '' ? 'SQLite' : 'PostgreSQL'}): ${figures.join('; ')}\n`);
   await server.end();
-}
-
-/** CPU time of a process until now, in steps of 10 ms. */
-function cpuMs({ pid }: Child): number {
-  const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
-  const fields = rest.split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 function heap(): number {

@@ -52,6 +52,11 @@ export function childSeconds(pid: number): number {
   return (user + system) / ticksPerSecond;
 }
 
+/** Seconds of processor time that a process's main thread has used; 0 where the kernel does not say. */
+export function mainThreadSeconds(pid: number): number {
+  return secondsOf(pid, pid);
+}
+
 /** Bytes of memory that the processes and their descendants hold (VmRSS). */
 export function residentBytes(roots: readonly number[]): number {
   return processTree(roots).reduce((sum, pid) => sum + residentOf(pid), 0);
@@ -64,8 +69,12 @@ function residentOf(pid: number): number {
 
 /** What the living threads of a process have used, in seconds; 0 where the kernel does not say. */
 function threadSeconds(pid: number): number {
+  return numbersIn(`/proc/${pid}/task`).reduce((sum, thread) => sum + secondsOf(pid, thread), 0);
+}
+
+function secondsOf(pid: number, thread: number): number {
   // The first figure is the time on a processor, in ns.
-  return numbersIn(`/proc/${pid}/task`).reduce((sum, thread) => sum + Number(read(`/proc/${pid}/task/${thread}/schedstat`)?.split(' ', 1)[0] ?? 0), 0) / 1e9;
+  return Number(read(`/proc/${pid}/task/${thread}/schedstat`)?.split(' ', 1)[0] ?? 0) / 1e9;
 }
 
 /** The fields of /proc/PID/stat after the program's name; undefined = the process is gone. */

@@ -10,6 +10,7 @@ import { createGraphql } from './http/graphql.ts';
 import { NotReadyError } from './http/health.ts';
 import { metricsRoute } from './http/metrics.ts';
 import { createHttpServer, holdToShares } from './http/server.ts';
+import { sharedCheck } from './http/shared-check.ts';
 import { createLegacyRouter } from './legacy/router.ts';
 import type { Logs } from './log.ts';
 import type { ShareLimits } from './rules/connection-shares.ts';
@@ -52,11 +53,12 @@ export function createApi(
     }),
     metrics: metricsRoute({ numbers: () => numbersOf(engine, services, departure) }, callers, { version, node }),
     health: {
-      database: () =>
+      database: sharedCheck(() =>
         store.ping().catch((error: unknown) => {
           const failure = databaseFailure(error);
           throw failure === undefined ? error : new AditError(failure);
-        }),
+        })
+      ),
       server: () => departure.check(),
       settings: async () => {
         const [different] = (await engine.differentSettings()).filter(({ isOlder }) => isOlder);

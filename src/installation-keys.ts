@@ -1,6 +1,9 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { sealed, unsealed } from './rules/sealed-text.ts';
+import { auditEntry } from './schema/audit/rules.ts';
+import type { Change } from './schema/writes/changes.ts';
+import { loggedOf } from './schema/writes/logged-changes.ts';
 import {
   INSTALLATION_KEY_BYTES,
   installationKeyFile,
@@ -100,11 +103,13 @@ export class InstallationKeys {
 
   /** Begins to change the key, unless that has begun already. */
   async begin(): Promise<void> {
-    await this.#parts.store.transaction(async (tx) => {
+    await this.#parts.store.transaction(async (tx): Promise<Change[]> => {
       const key = await this.keyIn(tx);
-      const data = { name: NEXT, sealed: sealed(key, NEXT, randomBytes(INSTALLATION_KEY_BYTES).toString('base64url')) };
-      await tx.sharedFile.upsert({ where: { name: NEXT }, create: data, update: {} });
-    });
+      if (await tx.sharedFile.findUnique({ where: { name: NEXT } }) !== null) return [];
+      await tx.sharedFile.create({ data: { name: NEXT, sealed: sealed(key, NEXT, randomBytes(INSTALLATION_KEY_BYTES).toString('base64url')) } });
+      const [before, after] = [{ id: 'installation', changing: false }, { id: 'installation', changing: true }] as const;
+      return [{ resource: 'installationKey', action: 'update', before, after, caller: { kind: 'server' }, at: new Date() }];
+    }, { entries: (changes) => changes.map(auditEntry), changes: (changes) => changes.map(loggedOf) });
     await this.follow();
   }
 

@@ -42,6 +42,7 @@ import { lockDataDir } from './store/data-lock.ts';
 import { StateSaver } from './store/state-saver.ts';
 import { firstStartFiles, SharedFiles } from './shared-files.ts';
 import { openStore, type Retention } from './store/store.ts';
+import { startError } from './start-error.ts';
 import { stopSignal } from './stop-signal.ts';
 import { version } from './version.ts';
 import { chooseSockets } from './wire/choose-sockets.ts';
@@ -230,6 +231,8 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     log.info(`stopping: open connections have ${settings.drainSeconds} s to end`);
     const [cut] = await Promise.all([engine.drain(ms), drain(created, ms)]);
     log.info({ cut }, 'stopped');
+  } catch (error) {
+    throw startError(error, read.databaseUrl);
   } finally {
     // The first error says why the server ends. The others must not keep the rest, such as the last save of counters, from being done.
     for (const undo of opened.toReversed()) await undo().catch((error: unknown) => log.error(failureNote(error), 'a part of the server could not be stopped'));

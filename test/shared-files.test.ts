@@ -117,6 +117,10 @@ describeWith('initdb', 'files that servers share through PostgreSQL', () => {
       await store.db.node.create({ data: { name, address: '', linkPort: 0, version: '1', incarnation: name, startedAt: now, seenAt } });
     }
     await first.begin();
+    await first.begin(); // goes on with the same change
+    expect(await store.db.auditEntry.findMany({ where: { resource: 'installationKey' } })).toMatchObject([
+      { action: 'update', callerKind: 'server', resourceId: 'installation', before: '{"changing":false}', after: '{"changing":true}' },
+    ]);
     expect(await first.follow('one')).toEqual(['two']);
     expect(first.links.next).toBeDefined();
     // Until the others have it, everything is as before.

@@ -1,8 +1,9 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import type { StoredClientRecord } from './engine-options.ts';
 import { ClientEntry, type ClientParts } from './clients.ts';
 import type { Environment } from './environment.ts';
 import type { WantedClient } from './face.ts';
-import { visitorLists } from './limits/visitor-lists.ts';
+import { type VisitorLists, visitorLists } from './limits/visitor-lists.ts';
 import { Alarm } from './limits/alarm.ts';
 import { NO_BYTES, type StoredBytes } from './limits/meter.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
@@ -31,10 +32,17 @@ export class ClientChanges {
     this.#expiry = new Alarm(() => environment.inBackground(() => this.sweep()));
   }
 
-  /** Adds a client; its tunnels and hosts are added after it. */
-  async add(client: WantedClient, stored: StoredBytes, lastAddress?: string): Promise<void> {
+  /** Adds clients at the start; their tunnels and hosts are added after them. */
+  async addAll(records: readonly StoredClientRecord[]): Promise<void> {
+    for (const { wanted, stored, lastAddress } of records) {
+      const lists = visitorLists(wanted);
+      this.#add(wanted, lists instanceof Promise ? await lists : lists, stored, lastAddress);
+    }
+  }
+
+  #add(client: WantedClient, lists: VisitorLists, stored: StoredBytes, lastAddress?: string): void {
     const { clients } = this.#environment;
-    const entry = new ClientEntry(client, await visitorLists(client), this.#parts, stored, lastAddress);
+    const entry = new ClientEntry(client, lists, this.#parts, stored, lastAddress);
     // A new client has no session or tunnels to close.
     entry.suspended = entry.blocked(this.#environment.now()) !== '';
     clients.add(entry);
@@ -46,7 +54,7 @@ export class ClientChanges {
     const { clients, admission } = this.#environment;
     const entry = clients.get(client.id);
     if (!entry) {
-      return this.add(client, NO_BYTES);
+      return this.#add(client, await visitorLists(client), NO_BYTES);
     }
     const lists = await entry.readyLists(client);
     const before = entry.wanted;

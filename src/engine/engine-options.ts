@@ -70,8 +70,8 @@ export interface StoredClientRecord extends StoredRecord<WantedClient> {
   readonly lastAddress?: string;
 }
 
-/** Records that may be read while they are used. */
-type Records<Each> = Iterable<Each> | AsyncIterable<Each>;
+/** Records by pages, which may be read while they are used. */
+type Records<Each> = Iterable<readonly Each[]> | AsyncIterable<readonly Each[]>;
 
 /** Everything the store holds that the engine serves. */
 export interface StoredState {

@@ -17,9 +17,9 @@ export interface Parts {
 export async function loadStored({ environment: { admission, hosts, log }, tunnels, clients, batches }: Parts, stored: StoredState): Promise<void> {
   await admission.setBlackIpList(stored.blackIpList);
   hosts.serverName = stored.serverName;
-  for await (const client of stored.clients) await clients.add(client.wanted, client.stored, client.lastAddress);
-  for await (const tunnel of stored.tunnels) tunnels.add(tunnel.wanted, tunnel.stored);
-  for await (const host of stored.hosts) hosts.set(host.wanted, host.stored);
+  for await (const page of stored.clients) await clients.addAll(page);
+  for await (const page of stored.tunnels) for (const tunnel of page) tunnels.add(tunnel.wanted, tunnel.stored);
+  for await (const page of stored.hosts) for (const host of page) hosts.set(host.wanted, host.stored);
   const unserved = hosts.withOwnName();
   if (unserved.length > 0) {
     log.warn(
@@ -27,7 +27,7 @@ export async function loadStored({ environment: { admission, hosts, log }, tunne
       "hosts are not served: their names are the server's own, and no administrator named them",
     );
   }
-  await tunnels.sync();
+  await tunnels.start();
   batches.start();
   clients.awaitExpiries();
 }

@@ -33,7 +33,7 @@ function isHost(text: string): boolean {
 
 /** The text that an agent gets, with brackets around IPv6. The inverse of {@link parseTarget}. */
 export function formatTarget(target: Target): string {
-  return isIPv6(target.host) ? `[${target.host}]:${target.port}` : `${target.host}:${target.port}`;
+  return target.host.includes(':') ? `[${target.host}]:${target.port}` : `${target.host}:${target.port}`;
 }
 
 /** Splits the text of targets into lines, trims them, and drops blank ones (contract 4.5: LF or CRLF). */
@@ -48,5 +48,8 @@ export function malformedTarget(lines: readonly string[]): string | undefined {
 
 /** The targets for the engine: every well-formed line of the stored text as host:port. */
 export function dialTargets(stored: string): string[] {
+  // Most have one: a start with many rows would spend a tenth of its time on lists of one line.
+  const only = parseTarget(stored);
+  if (only !== undefined) return [formatTarget(only)];
   return targetLines([stored]).map(parseTarget).filter((target) => target !== undefined).map(formatTarget);
 }

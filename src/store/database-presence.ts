@@ -42,6 +42,8 @@ export class DatabasePresence {
   #connection: pg.Client | undefined;
   #leads = false;
   #closed = false;
+  /** It was connected: from then on, a lost connection is restored. */
+  #opened = false;
   readonly #beats: NodeJS.Timeout;
   #beating: Promise<void> | undefined;
   /** Why the lost connection can't be restored; "" = unknown, or it was not lost. Logged once. */
@@ -102,11 +104,12 @@ export class DatabasePresence {
       throw error;
     }
     this.#connection = client;
+    this.#opened = true;
     await this.#beat();
   }
 
   async #beat(): Promise<void> {
-    if (this.#closed) return;
+    if (this.#closed || !this.#opened) return;
     const client = this.#connection;
     try {
       if (client === undefined) {

@@ -1,6 +1,7 @@
 import { PrismaPg } from '@prisma/adapter-pg';
 import type { Logger } from 'pino';
 import pg from 'pg';
+import { databasePlace, unreachable } from './database-place.ts';
 import { DatabasePresence } from './database-presence.ts';
 import { DatabaseSockets } from './database-sockets.ts';
 import { messageOf, ServerRunningError, StoreError } from './errors.ts';
@@ -24,7 +25,7 @@ const IDLE_MS = 8000;
  * @throws {StoreError}
  */
 export async function openPostgresql(url: string, log: Logger, alone: boolean, onLost: (error: Error) => void) {
-  const where = describe(url);
+  const where = databasePlace(url);
   let presence: DatabasePresence | undefined;
   const shared = { connectionString: url, application_name: 'adit', connectionTimeoutMillis: 5000, keepAlive: true };
   const sockets = new DatabaseSockets();
@@ -62,7 +63,7 @@ export async function openPostgresql(url: string, log: Logger, alone: boolean, o
     await presence?.close();
     if (error instanceof ServerRunningError) throw new ServerRunningError(`${where}: ${error.message}`, { cause: error });
     if (error instanceof StoreError) throw new StoreError(`${where}: ${error.message}`, { cause: error });
-    throw new StoreError(`can't reach the database at ${where}: ${messageOf(error)}`, { cause: error });
+    throw new StoreError(unreachable(where, messageOf(error)), { cause: error });
   }
 }
 
@@ -129,11 +130,4 @@ export function postgresqlMigrations(connection: pg.ClientBase): MigrationDataba
       await connection.query('ROLLBACK');
     },
   };
-}
-
-/** Host, port and database of a URL, without its password. @throws {StoreError} if the URL is invalid */
-function describe(url: string): string {
-  if (!URL.canParse(url)) throw new StoreError('the database address is not a valid postgresql:// URL');
-  const { hostname, port, pathname, searchParams } = new URL(url);
-  return `${searchParams.get('host') ?? (hostname || 'localhost')}:${port || 5432}${pathname}`;
 }

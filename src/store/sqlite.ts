@@ -31,7 +31,7 @@ export async function openSqlite(dataDir: string, onLost: (error: Error) => void
     makePrivate(file);
     const applied = await migrateSqlite(file);
     const writer = new WorkerLink<WriterRequest>(file, 'writer', onLost);
-    const reader = new SqliteReader(file);
+    const reader = new SqliteReader(file, writer);
     await writer.started();
     const savepoints = new SqliteAdapterFactory(writer);
     const db = new PrismaClient({ ...clientOptions, adapter: savepoints });

@@ -157,7 +157,16 @@ export async function openStore({ url, dataDir, log, onLost = () => {}, alone = 
   if (applied.length > 0) log.info({ migrations: applied, database: where }, 'database migrated');
   const presence = 'presence' in opened ? opened.presence : undefined;
   const changeLog = dialect === 'postgresql' ? new ChangeLog(db) : undefined;
-  const follower = new CommitFollower(log, changeLog, await changeLog?.last());
+  const close = async (): Promise<void> => {
+    await reader.close();
+    await db.$disconnect();
+    await presence?.close();
+  };
+  const last = await changeLog?.last().catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  const follower = new CommitFollower(log, changeLog, last);
   const health = new DatabaseHealth(transactions({ db, savepoints: opened.savepoints, changeLog, follower }), {
     read: () => db.$queryRaw`SELECT 1`,
     write: (run) => tryWrite(run, dialect),
@@ -216,10 +225,6 @@ export async function openStore({ url, dataDir, log, onLost = () => {}, alone = 
         await pruneNodes(tx);
       }),
     ping: () => health.check(),
-    async close() {
-      await reader.close();
-      await db.$disconnect();
-      await presence?.close();
-    },
+    close,
   };
 }

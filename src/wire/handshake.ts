@@ -24,6 +24,8 @@ const MAGIC = Buffer.from('ADIT');
 const NPC_MAGIC = Buffer.from('TST');
 const NONCE_BYTES = 32;
 const KEY_ID_BYTES = 16;
+/** Hashed before a key. */
+const KEY_ID_OF = 'adit key id\0';
 const MAC_BYTES = 32;
 const MAX_JSON = 4096;
 const HELLO_BYTES = MAGIC.length + 2 + KEY_ID_BYTES + NONCE_BYTES + 4;
@@ -39,7 +41,12 @@ export type Role = (typeof ROLES)[number];
 
 /** The id by which the server finds a vkey or a tunnel's password without revealing anything else about it. 32 hex digits. */
 export function keyIdOf(key: string): string {
-  return hash('sha256', `adit key id\0${key}`, 'buffer').toString('hex', 0, KEY_ID_BYTES);
+  return hash('sha256', KEY_ID_OF + key, 'hex').slice(0, 2 * KEY_ID_BYTES);
+}
+
+/** The first bytes of {@link keyIdOf}, a letter each (latin1). @param count at most 16 */
+export function keyIdLettersOf(key: string, count: number): string {
+  return hash('sha256', KEY_ID_OF + key, 'binary').slice(0, count);
 }
 
 /** A new name for a session, as long as a key id. */

@@ -137,7 +137,7 @@ test('a client, a tunnel and a host at rest take at most 400 bytes of the heap',
     const before = process.memoryUsage().heapUsed;
     for (let id = 1; id <= rows; id++) {
       const wanted = JSON.parse(JSON.stringify(make(id))) as Wanted; // what it was made of
-      yield { wanted, stored: { ...fresh } };
+      yield [{ wanted, stored: { ...fresh } }];
     }
     collect();
     taken[kind] = (process.memoryUsage().heapUsed - before) / rows;

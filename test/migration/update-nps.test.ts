@@ -80,6 +80,30 @@ eachDialect('--update', (databases) => {
     expect(await importFolder(store, folder, { update: true })).toMatchObject({ outcome: 'nothing' });
   });
 
+  test('the codes of a client that gets another key or owner end, since nobody who has one may get that key', async () => {
+    const store = await databases.openEmpty();
+    const folder = npsFolder(before);
+    await importFolder(store, folder);
+    const [created, later] = [new Date(), new Date(Date.now() + 3_600_000)];
+    for (const clientId of [2, 3, 4]) {
+      await store.db.enrolment.create({ data: { clientId, hash: `open ${clientId}`, expiresAt: later } });
+      await store.db.enrolment.create({ data: { clientId, hash: `used ${clientId}`, expiresAt: later, usedAt: created, machine: 'm' } });
+    }
+    const client = (Id: number, VerifyKey: string, UserId = 0) => npsClient({ Id, VerifyKey, UserId });
+    // Two of them exchange their keys: a code must not return the one that the other had. Of the third, only a remark changes.
+    npsFolder({ ...before, clients: [client(2, 'key3'), client(3, 'key2'), { ...npsClient({ Id: 4 }), Remark: 'new' }] }, folder);
+    expect(await importFolder(store, folder, { update: true })).toMatchObject({ outcome: 'done', problems: [] });
+    const usable = { expiresAt: { gt: new Date() } };
+    expect((await store.db.enrolment.findMany({ where: usable, orderBy: { id: 'asc' } })).map(({ hash }) => hash)).toEqual(['open 4', 'used 4']);
+    const logged = await store.db.auditEntry.findMany({ where: { resource: 'enrolment' }, orderBy: { id: 'asc' } });
+    expect(logged.map(({ action, after, before: was }) => `${action} ${JSON.parse(after ?? was ?? '').clientId}`)).toEqual([
+      'delete 2',
+      'update 2',
+      'delete 3',
+      'update 3',
+    ]);
+  });
+
   test('more records than one statement writes exchange unique values', async () => {
     const store = await databases.openEmpty();
     const keyed = (key: (n: number) => string) => ({ clients: Array.from({ length: 501 }, (_, n) => npsClient({ Id: n + 2, VerifyKey: key(n) })) });

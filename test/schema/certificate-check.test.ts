@@ -83,6 +83,10 @@ eitherDialect('the check of a certificate before it is stored', (databases) => {
     expect(await api.code(retry)).toBe('ACME_NOT_FAILED');
     api.engine.acmeRetries.set(id, { kind: 'started' });
     expect(await api.ok(retry)).toEqual({ retryAcme: { id } });
+    const orders = '{ auditEntries(filter: { resource: ACME_ORDER }) { rows { resourceId action callerKind after } } }';
+    expect(await api.ok(orders)).toEqual({
+      auditEntries: { rows: [{ resourceId: String(id), action: 'CREATE', callerKind: 'ADMINISTRATOR', after: { id, host: 'a.com' } }] },
+    });
     expect((await api.run(retry, {}, { kind: 'client', clientId })).errors).toEqual([]);
     expect(await api.code(retry, {}, { kind: 'user', userId: 9 })).toBe('FORBIDDEN');
     expect(await api.code(retry, {}, { kind: 'client', clientId, readOnly: true })).toBe('FORBIDDEN');

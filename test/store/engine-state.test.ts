@@ -1,12 +1,74 @@
 import { expect, test } from '@jest/globals';
-import { wantedClient } from '../../src/schema/writes/engine-changes.ts';
+import { loadEngineState } from '../../src/store/hot/engine-state.ts';
+import type { HotReader } from '../../src/store/hot/reader.ts';
+import { wantedState } from '../../src/schema/writes/engine-changes.ts';
 import { allOf } from '../support/all-of.ts';
 import { eachDialect } from '../support/database.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 
 const day = (n: number) => new Date(Date.UTC(2030, 0, n));
 
+/** A start with 300,000 rows takes as many round trips as pages, and a page is read while the engine takes the one before. */
+test('has few pages, and asks for the next one before the caller has used one', async () => {
+  const [clients, asked]: [number, string[]] = [3200, []];
+  const reader: Pick<HotReader, 'dialect' | 'rows' | 'manyRows'> = {
+    dialect: 'sqlite',
+    rows: async () => [],
+    async manyRows<Row>({ text, values: [after, limit] }: Parameters<HotReader['manyRows']>[0]) {
+      const table = /FROM "(\w+)"/.exec(text)?.[1] ?? '';
+      asked.push(`${table} after ${after}`);
+      const rows = Array.from({ length: table === 'Client' ? Math.min(Number(limit), clients - Number(after)) : 0 }, (_, n) => ({ id: Number(after) + n + 1 }));
+      return rows as Row[];
+    },
+  };
+  const state = await loadEngineState(reader);
+  let [used, pages] = [0, 0];
+  for await (const page of state.clients) {
+    used += page.length;
+    if (used < clients) expect(asked.at(-1)).toBe(`Client after ${used}`);
+    pages++;
+  }
+  expect([used, pages, asked.length]).toEqual([clients, 7, 7]);
+  expect(await allOf(state.tunnels)).toEqual([]);
+});
+
 eachDialect('the engine state', (databases) => {
+  test("has the values of Prisma's rows", async () => {
+    const store = await databases.openEmpty();
+    const user = await store.db.user.create({ data: { username: 'owner', passwordHash: '', enabled: false, expiresAt: new Date('2031-02-03T04:05:06.789Z') } });
+    const odd = `'"\\\n\t{}[],\u2028\u{1F600}é ${'long '.repeat(1000)}`;
+    const bytes = { inletBytes: 2n ** 62n + 1n, exportBytes: 2n ** 53n + 1n };
+    const { id: clientId } = await store.db.client.create({
+      data: {
+        vkey: odd,
+        userId: user.id,
+        expiresAt: new Date('2030-01-01T00:00:00.001Z'),
+        ipWhite: true,
+        rateLimit: 5,
+        blackIpList: '10.0.0.1\n10.0.0.2',
+        ...bytes,
+      },
+    });
+    await store.db.client.create({ data: { vkey: 'plain' } });
+    await store.db.tunnel.create({ data: { clientId, mode: 'tcp', port: 1, target: odd, localProxy: true, ...bytes } });
+    await store.db.host.create({ data: { clientId, host: 'a.example.com', headerChange: odd, acme: true, ...bytes } });
+    const { clients, tunnels, hosts } = await store.loadEngineState();
+    for (
+      const [rows, stored] of [
+        [await allOf(clients), await store.db.client.findMany({ include: { user: true }, orderBy: { id: 'asc' } })],
+        [await allOf(tunnels), await store.db.tunnel.findMany()],
+        [await allOf(hosts), await store.db.host.findMany()],
+      ] as const
+    ) {
+      expect(rows.length).toBe(stored.length);
+      for (const [index, row] of rows.entries()) {
+        const { user: owner, ...columns } = { user: null, ...stored[index] };
+        const all = { ...columns, ownerEnabled: owner?.enabled ?? null, ownerExpiresAt: owner?.expiresAt ?? null };
+        expect(row).toEqual(Object.fromEntries(Object.keys(row).map((name) => [name, all[name as keyof typeof all]])));
+      }
+    }
+  });
+
   test('is empty for an empty database', async () => {
     const { clients, tunnels, hosts, ...settings } = await (await databases.openEmpty()).loadEngineState();
     expect([await allOf(clients), await allOf(tunnels), await allOf(hosts), settings]).toEqual([[], [], [], { blackIpList: '', serverUrl: '' }]);
@@ -32,7 +94,7 @@ eachDialect('the engine state', (databases) => {
     await add('of disabled', { userId: disabled, expiresAt: day(2) });
     await add('early', { userId: good, expiresAt: day(3) });
     await add('late', { userId: good, expiresAt: day(9) });
-    const clients = (await allOf((await store.loadEngineState()).clients)).map(wantedClient);
+    const clients = (await allOf(wantedState(await store.loadEngineState()).clients)).map(({ wanted }) => wanted);
     expect(Object.fromEntries(clients.map(({ vkey, enabled, expiresAt }) => [vkey, { enabled, expiresAt }]))).toEqual({
       free: { enabled: true, expiresAt: null },
       off: { enabled: false, expiresAt: day(5).getTime() },

@@ -144,7 +144,9 @@ describe('a database address', () => {
 
   test('of a server that does not answer is named without its password', async () => {
     const message = await open('postgresql://adit:hush-hush@127.0.0.1:1/adit').catch((error: Error) => error.message);
-    expect(message).toBe("can't reach the database at 127.0.0.1:1/adit: connect ECONNREFUSED 127.0.0.1:1");
+    expect(message).toBe(
+      "can't reach the database at 127.0.0.1:1/adit: connect ECONNREFUSED 127.0.0.1:1; check that PostgreSQL runs and answers there, and the setting database_url",
+    );
   });
 
   test('of another kind, or broken, is refused without being repeated', async () => {

@@ -1,6 +1,6 @@
-/** All records of a list that is read while it is used. */
-export async function allOf<Each>(records: Iterable<Each> | AsyncIterable<Each>): Promise<Each[]> {
+/** All records of a list that is read page by page while it is used. */
+export async function allOf<Each>(pages: AsyncIterable<readonly Each[]>): Promise<Each[]> {
   const all: Each[] = [];
-  for await (const each of records) all.push(each);
+  for await (const page of pages) all.push(...page);
   return all;
 }

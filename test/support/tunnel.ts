@@ -79,9 +79,9 @@ interface Stored extends Partial<Pick<StoredState, 'blackIpList' | 'serverName'>
 export function storedState({ clients = [{ ...CLIENT, ...fresh }], tunnels = [], hosts = [], blackIpList = [], serverName = '' }: Stored = {}): StoredState {
   const record = <Each extends StoredBytes>(wanted: Each) => ({ wanted, stored: wanted });
   return {
-    clients: clients.map((client) => ({ ...record(client), lastAddress: client.lastAddress ?? '' })),
-    tunnels: tunnels.map(record),
-    hosts: hosts.map(record),
+    clients: [clients.map((client) => ({ ...record(client), lastAddress: client.lastAddress ?? '' }))],
+    tunnels: [tunnels.map(record)],
+    hosts: [hosts.map(record)],
     blackIpList,
     serverName,
   };

@@ -9,10 +9,13 @@ export interface VisitorLists {
 
 const NO_LISTS: VisitorLists = { white: addressSet([]), black: addressSet([]) };
 
-/** Compiles the lists of a new client. */
-export async function visitorLists({ ipWhiteList, blackIpList }: WantedClient): Promise<VisitorLists> {
-  if (ipWhiteList.length + blackIpList.length === 0) return NO_LISTS;
-  return { white: await AddressSet.gradually(ipWhiteList), black: await AddressSet.gradually(blackIpList) };
+/** Compiles the lists of a new client. Most have none: then there is no promise either, which would cost a start with many clients more than the client. */
+export function visitorLists({ ipWhiteList, blackIpList }: WantedClient): VisitorLists | Promise<VisitorLists> {
+  return ipWhiteList.length + blackIpList.length === 0 ? NO_LISTS : compiled(ipWhiteList, blackIpList);
+}
+
+async function compiled(white: readonly string[], black: readonly string[]): Promise<VisitorLists> {
+  return { white: await AddressSet.gradually(white), black: await AddressSet.gradually(black) };
 }
 
 /** Whether two lists are the same. */

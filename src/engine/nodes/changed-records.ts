@@ -17,7 +17,7 @@ export class ChangedRecords {
   #hearing = false;
 
   /** @param send called with the records that changed, in lists that fit a message */
-  constructor(environment: Environment, send: (records: ChangedRecord[]) => void) {
+  constructor(environment: Pick<Environment, 'watch'>, send: (records: ChangedRecord[]) => void) {
     this.#gathered = new Gathered(CHANGED_MS, (records) => {
       for (const part of inLists(records.flatMap(parsed))) send(part);
     });

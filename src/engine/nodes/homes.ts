@@ -13,6 +13,8 @@ export interface Home {
 /** The homes of clients that a node knows. Of two, the one with the higher epoch counts, so that all nodes agree, in whatever order they receive them. */
 export class Homes {
   readonly #homes = new Map<number, Home>();
+  /** The clients by the name of their home: a node that comes or goes concerns its own clients only, of a million. */
+  readonly #byNode = new Map<string, Set<number>>();
 
   get(clientId: number): Home | undefined {
     return this.#homes.get(clientId);
@@ -28,17 +30,34 @@ export class Homes {
     const known = this.#homes.get(clientId);
     if (known !== undefined && !isNewer(home, known)) return false;
     this.#homes.set(clientId, home);
+    if (known?.node === home.node) return true;
+    if (known) this.#leave(known.node, clientId);
+    const clients = this.#byNode.get(home.node);
+    if (clients) clients.add(clientId);
+    else this.#byNode.set(home.node, new Set([clientId]));
     return true;
   }
 
   /** The clients whose home a node is, or was last. */
   *of(node: string): Generator<[clientId: number, home: Home]> {
-    for (const entry of this.#homes) if (entry[1].node === node) yield entry;
+    for (const clientId of this.#byNode.get(node) ?? []) {
+      const home = this.#homes.get(clientId);
+      if (home) yield [clientId, home];
+    }
   }
 
   /** The client was deleted. */
   forget(clientId: number): void {
+    const known = this.#homes.get(clientId);
+    if (!known) return;
     this.#homes.delete(clientId);
+    this.#leave(known.node, clientId);
+  }
+
+  #leave(node: string, clientId: number): void {
+    const clients = this.#byNode.get(node);
+    clients?.delete(clientId);
+    if (clients?.size === 0) this.#byNode.delete(node);
   }
 }
 

@@ -226,6 +226,26 @@ export class TunnelRunner implements VisitedTunnel, ClientTunnel {
     await this.sync(held);
   }
 
+  /** For a new tunnel, instead of `sync`: most have no listener, and need not wait for any. @returns false = it needs one, so nothing was done */
+  startWithoutListener(): boolean {
+    const status = this.#statusWithoutListener;
+    if (status === undefined) return false;
+    this.#status = status;
+    this.#tell();
+    return true;
+  }
+
+  /** What it is if it needs no listener; undefined = it needs one. */
+  get #statusWithoutListener(): TunnelStatus | undefined {
+    const { enabled, clientId, mode, password } = this.#wanted;
+    if (!enabled) return STOPPED;
+    const blocked = this.#environment.blocked(clientId);
+    if (blocked !== '') return { running: false, error: blocked };
+    if (!tunnelModes.has(mode)) return { running: false, error: `tunnels of type ${mode} cannot be served` };
+    if (this.#listener) return undefined;
+    return keyedModes.includes(mode) && password === '' ? WITHOUT_PASSWORD : RUNNING;
+  }
+
   /** Opens or closes the listener as the settings and the client's state require. */
   async sync(held?: HeldPort): Promise<void> {
     clearTimeout(this.#parts?.retry);
@@ -289,13 +309,10 @@ export class TunnelRunner implements VisitedTunnel, ClientTunnel {
   }
 
   async #bind(): Promise<void> {
-    if (!tunnelModes.has(this.#wanted.mode)) {
-      this.#status = { running: false, error: `tunnels of type ${this.#wanted.mode} cannot be served` };
-      return;
-    }
     const listener = this.#listener;
-    if (!listener) {
-      this.#status = keyedModes.includes(this.#wanted.mode) && this.#wanted.password === '' ? WITHOUT_PASSWORD : RUNNING;
+    const status = this.#statusWithoutListener;
+    if (status !== undefined || listener === undefined) {
+      this.#status = status ?? STOPPED;
       return;
     }
     const { port, serverIp } = listener;

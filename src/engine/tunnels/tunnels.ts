@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { keyedModes, transportOf } from '../../rules/tunnel-mode.ts';
 import { KeyIndex } from '../key-index.ts';
 import type { Environment } from '../environment.ts';
@@ -10,6 +11,8 @@ import { TunnelRunner } from './tunnel-runner.ts';
 
 /** Tunnels that open or close at the same time: what they wait for takes memory. */
 const TOGETHER = 200;
+/** Tunnels after which the event loop goes on, even if there is nothing to wait for. */
+const PER_TURN = 5000;
 
 /** All tunnels, their ports and passwords. Methods that change them must not overlap: the engine calls one after another. */
 export class Tunnels {
@@ -100,9 +103,9 @@ export class Tunnels {
     return this.#leases.release(leaseId);
   }
 
-  /** Opens or closes every listener as the settings require. */
-  sync(): Promise<unknown> {
-    return this.#all((runner) => runner.sync());
+  /** Opens the listeners that the settings require, after all tunnels were added. */
+  start(): Promise<unknown> {
+    return this.#all((runner) => runner.startWithoutListener() ? undefined : runner.sync());
   }
 
   /** Frees the ports; open connections stay until they are idle. */
@@ -115,11 +118,14 @@ export class Tunnels {
     return Promise.all([this.#leases.close(), this.#all((runner) => runner.close())]);
   }
 
-  async #all(work: (runner: TunnelRunner) => Promise<void>): Promise<void> {
+  /** @param work returns undefined if there is nothing to wait for */
+  async #all(work: (runner: TunnelRunner) => Promise<void> | undefined): Promise<void> {
     let together: Array<Promise<void>> = [];
+    let done = 0;
     for (const runner of this.#runners.values()) {
-      together.push(work(runner));
-      if (together.length < TOGETHER) continue;
+      if (++done % PER_TURN === 0) await nextIteration();
+      const waiting = work(runner);
+      if (waiting === undefined || together.push(waiting) < TOGETHER) continue;
       await Promise.all(together);
       together = [];
     }

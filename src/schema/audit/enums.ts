@@ -14,6 +14,8 @@ const auditResourceTexts: Readonly<Record<Change['resource'], string>> = {
   failedAttempt: 'A failed attempt with a password or key. Of repeated attempts from one address, only the first is recorded.',
   lockout: 'An address or a name that is locked out after too many failed attempts. DELETE: an administrator ended the lockout.',
   node: 'A server, which is to drain or no longer.',
+  acmeOrder: 'An order of a certificate with ACME, which a caller retried. The id is that of the host.',
+  installationKey: 'The key that the servers of the installation share, which "adit nodes rotate-key" began to change.',
   import: 'Records of another server, all at once: their numbers, not the records themselves.',
   connection: "A visitor's connection that was closed by a request.",
 };

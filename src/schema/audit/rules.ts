@@ -7,7 +7,7 @@ import { columnsOfHost } from '../host/columns.ts';
 import { columnsOfTunnel } from '../tunnel/columns.ts';
 import { columnsOfUser } from '../user/columns.ts';
 import type { ColumnUse } from '../values/columns.ts';
-import type { AuditedNode, AuditedSession, Change, FailedAttempt, GlobalState } from '../writes/changes.ts';
+import type { AuditedKey, AuditedNode, AuditedOrder, AuditedSession, Change, FailedAttempt, GlobalState } from '../writes/changes.ts';
 
 /** How the audit log shows each column of a record: under the name of the field that sets it, or else shows it, or else of the column. */
 type Audited = Readonly<Record<string, Pick<ColumnUse, 'audit'> & Partial<Pick<ColumnUse, 'input' | 'shown'>>>>;
@@ -49,6 +49,8 @@ const platformDomain = {
 } satisfies Record<keyof PlatformDomain, Audited[string]>;
 const session = { id: none, kind: value, userId: value, clientId: value } satisfies Record<keyof AuditedSession, Audited[string]>;
 const node = { name: value, draining: value } satisfies Record<keyof AuditedNode, Audited[string]>;
+const acmeOrder = { id: value, host: value } satisfies Record<keyof AuditedOrder, Audited[string]>;
+const installationKey = { id: none, changing: value } satisfies Record<keyof AuditedKey, Audited[string]>;
 const connection = {
   id: value,
   clientId: value,
@@ -92,6 +94,10 @@ function maskedChange(change: Change): { readonly before: Masked | null; readonl
       return pair(session, before, after);
     case 'node':
       return pair(node, before, after);
+    case 'acmeOrder':
+      return pair(acmeOrder, undefined, after);
+    case 'installationKey':
+      return pair(installationKey, before, after);
     case 'connection':
       return pair(connection, before, undefined);
     case 'lockout':

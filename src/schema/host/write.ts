@@ -123,13 +123,16 @@ export function setHostEnabled(context: Context, id: number, enabled: boolean): 
   });
 }
 
-/** Attempts the failed ACME order of a host's certificate now. Changes no column. @throws {AditError} ACME_NOT_FAILED, ACME_RETRY_LATER */
+/** Attempts the failed ACME order of a host's certificate now. Changes no column, but has an entry in the audit log. @throws {AditError} ACME_NOT_FAILED, ACME_RETRY_LATER */
 export async function retryAcme(context: Context, id: number): Promise<Host> {
   const { client: _, ...host } = await usableHost(context, context.store.db, id);
   const retry = await context.engine.retryAcme(id);
   switch (retry.kind) {
     case 'started':
-      return host;
+      return context.write(async (_tx, changed) => {
+        changed({ resource: 'acmeOrder', action: 'create', after: { id, host: host.host } });
+        return host;
+      });
     case 'notFailed':
       throw new AditError('ACME_NOT_FAILED');
     case 'later':

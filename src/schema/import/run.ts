@@ -3,7 +3,8 @@ import { addBytes, insertRows, releaseUnique, reserveIds, updateRows } from '../
 import type { Dialect } from '../../store/migrations.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { SchemaSettings } from '../services.ts';
-import type { ImportedRows } from '../writes/changes.ts';
+import { endEnrolmentsOf } from '../enrolment/write.ts';
+import type { ImportedRows, MadeChange } from '../writes/changes.ts';
 import type { Work } from '../writes/writes.ts';
 import { makePlan } from './make-plan.ts';
 import type { ImportPlan, PlannedRow, Remembered } from './plan.ts';
@@ -57,8 +58,9 @@ export function importWork(set: ImportSet, findings: ImportFindings, options: Im
     if (refusal !== '' || (problems.length > 0 && !options.skipBroken)) return { ...report, refusal, outcome: 'refused' };
     if (added + updated + plan.deltas.length === 0) return { ...report, refusal, outcome: 'nothing' };
     if (options.dryRun) return { ...report, refusal, outcome: 'planned' };
-    const rows = await write(tx, plan, stored, parts.dialect);
     const at = new Date(now);
+    await endCodes(tx, plan, stored, at, changed);
+    const rows = await write(tx, plan, stored, parts.dialect);
     changed({
       resource: 'import',
       action: 'create',
@@ -99,6 +101,22 @@ function refusalOf(
   return stored.earlier.size > 0 || merge
     ? ''
     : `this installation is not empty: it has ${records} users, clients, tunnels, hosts and platform domains; use --merge to add to them`;
+}
+
+/** Ends the codes of clients that get another key or owner, as when somebody gives them one: whoever has an old code must not get it. */
+async function endCodes(tx: Transaction, plan: ImportPlan, { clients }: StoredState, now: Date, changed: (change: MadeChange) => void): Promise<void> {
+  const other = new Set(
+    plan.clients.filter(({ row, added }) => !added && (clients.get(row.id)?.vkey !== row.vkey || clients.get(row.id)?.userId !== row.userId)).map(({ row }) =>
+      row.id
+    ),
+  );
+  if (other.size === 0) return;
+  const open = await tx.enrolment.findMany({
+    where: { OR: [{ usedAt: null }, { expiresAt: { gt: now } }] },
+    select: { clientId: true },
+    distinct: ['clientId'],
+  });
+  for (const { clientId } of open) if (other.has(clientId)) await endEnrolmentsOf(tx, clientId, now, changed);
 }
 
 async function write(tx: Transaction, plan: ImportPlan, stored: StoredState, dialect: Dialect): Promise<ImportedRows> {

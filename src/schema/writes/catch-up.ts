@@ -64,9 +64,9 @@ export class CatchUp implements CommitListener {
     const state = wantedState(await store.loadEngineState());
     await engine.apply({ kind: 'blackIpList', list: state.blackIpList });
     await engine.apply({ kind: 'serverName', name: state.serverName });
-    for await (const { wanted } of state.clients) await this.#apply('client', { kind: 'client', client: wanted });
-    for await (const { wanted } of state.tunnels) await this.#apply('tunnel', { kind: 'tunnel', tunnel: wanted });
-    for await (const { wanted } of state.hosts) await this.#apply('host', { kind: 'host', host: wanted });
+    for await (const page of state.clients) for (const { wanted } of page) await this.#apply('client', { kind: 'client', client: wanted });
+    for await (const page of state.tunnels) for (const { wanted } of page) await this.#apply('tunnel', { kind: 'tunnel', tunnel: wanted });
+    for await (const page of state.hosts) for (const { wanted } of page) await this.#apply('host', { kind: 'host', host: wanted });
     live.endAll();
   }
 

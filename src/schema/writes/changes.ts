@@ -43,6 +43,15 @@ export interface ImportedRows {
 /** The part of a node that changes contain. */
 export type AuditedNode = Pick<NodeState, 'name' | 'draining'>;
 
+/** A host whose certificate is ordered again. */
+export type AuditedOrder = Pick<Host, 'id' | 'host'>;
+
+/** Whether the key of the installation is being changed. */
+export interface AuditedKey {
+  readonly id: 'installation';
+  readonly changing: boolean;
+}
+
 /** The part of a session that changes contain. */
 export type AuditedSession = Pick<Session, 'id' | 'kind' | 'userId' | 'clientId'>;
 
@@ -79,6 +88,10 @@ export type Change =
     | { readonly resource: 'lockout' } & Action<Lockout>
     /** A node is to drain, or no longer. */
     | { readonly resource: 'node'; readonly action: 'update'; readonly before: AuditedNode; readonly after: AuditedNode }
+    /** A caller retries a failed order of a certificate. */
+    | { readonly resource: 'acmeOrder'; readonly action: 'create'; readonly after: AuditedOrder }
+    /** The servers begin to change the key of the installation. */
+    | { readonly resource: 'installationKey'; readonly action: 'update'; readonly before: AuditedKey; readonly after: AuditedKey }
     /** A visitor's connection, closed by a caller. */
     | { readonly resource: 'connection'; readonly action: 'delete'; readonly before: ConnectionState }
     /** Many records at once, from another server. `rows`: what the engine has to apply. */

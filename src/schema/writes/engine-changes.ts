@@ -6,12 +6,22 @@ import { ruleSchemes } from '../../rules/host-route.ts';
 import { splitAccounts } from '../../rules/proxy-accounts.ts';
 import { dialTargets, targetLines } from '../../rules/targets.ts';
 import { proxyProtocols } from '../../rules/tunnel-mode.ts';
+import type { User } from '../../store/generated/sqlite/client.ts';
 import type { EngineState, StoredClient, StoredHost, StoredTunnel } from '../../store/hot/engine-state.ts';
 import type { ChangeListener, FollowedChange } from './followed-changes.ts';
 import { stored } from '../values/stored.ts';
 
+/** What a client's settings depend on, besides its own row. */
+type Owner = Pick<User, 'enabled' | 'expiresAt'>;
+type ClientRow = Omit<StoredClient, keyof CountedBytes | 'lastAddress' | 'ownerEnabled' | 'ownerExpiresAt'>;
+
 /** A stored client in the form of the engine. */
-export function wantedClient(row: Omit<StoredClient, keyof CountedBytes>): WantedClient {
+export function wantedClient(row: ClientRow & { readonly user: Owner | null }): WantedClient {
+  return ownedClient(row, row.user?.enabled, row.user?.expiresAt);
+}
+
+/** @param ownerEnabled absent = it has no owner */
+function ownedClient(row: ClientRow, ownerEnabled: boolean | null | undefined, ownerExpiresAt: Date | null | undefined): WantedClient {
   const { id, vkey, basicUser, basicPassword, crypt, compress, configAllowed, maxConnections, ipWhite, ipWhitePassword } = row;
   return {
     id,
@@ -24,8 +34,8 @@ export function wantedClient(row: Omit<StoredClient, keyof CountedBytes>): Wante
     maxConnections,
     ipWhite,
     ipWhitePassword,
-    enabled: row.enabled && (row.user?.enabled ?? true),
-    expiresAt: effectiveExpiry(row.expiresAt, row.user?.expiresAt)?.getTime() ?? null,
+    enabled: row.enabled && (ownerEnabled ?? true),
+    expiresAt: effectiveExpiry(row.expiresAt, ownerExpiresAt)?.getTime() ?? null,
     // KiB/s and MiB (contract 1).
     rateLimit: row.rateLimit * 1024,
     flowLimit: row.flowLimit * 1024 ** 2,
@@ -76,10 +86,14 @@ function wantedHost(row: Omit<StoredHost, keyof CountedBytes>): WantedHost {
   };
 }
 
-/** The whole stored state, with which the engine starts. Each row is read when the engine takes it. */
+/** The whole stored state, with which the engine starts, page by page. */
 export function wantedState({ clients, tunnels, hosts, blackIpList, serverUrl }: EngineState) {
   return {
-    clients: converted(clients, (row) => ({ wanted: wantedClient(row), stored: bytesOf(row), lastAddress: row.lastAddress })),
+    clients: converted(clients, (row) => ({
+      wanted: ownedClient(row, row.ownerEnabled, row.ownerExpiresAt),
+      stored: bytesOf(row),
+      lastAddress: row.lastAddress,
+    })),
     tunnels: converted(tunnels, (row) => ({ wanted: wantedTunnel(row), stored: bytesOf(row) })),
     hosts: converted(hosts, (row) => ({ wanted: wantedHost(row), stored: bytesOf(row) })),
     blackIpList: splitIpList(blackIpList),
@@ -92,8 +106,8 @@ function bytesOf({ inletBytes, exportBytes }: Pick<StoredTunnel, keyof CountedBy
   return { inletBytes: Number(inletBytes), exportBytes: Number(exportBytes) };
 }
 
-async function* converted<Row, Wanted>(rows: AsyncIterable<Row>, convert: (row: Row) => Wanted): AsyncGenerator<Wanted> {
-  for await (const row of rows) yield convert(row);
+async function* converted<Row, Wanted>(pages: AsyncIterable<readonly Row[]>, convert: (row: Row) => Wanted): AsyncGenerator<readonly Wanted[]> {
+  for await (const rows of pages) yield rows.map(convert);
 }
 
 /** The listener that applies stored changes to the engine. */

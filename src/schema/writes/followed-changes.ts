@@ -79,6 +79,8 @@ export function followedOf(change: Change): FollowedChange | undefined {
     case 'session':
       return { resource: 'access' };
     case 'enrolment':
+    case 'acmeOrder':
+    case 'installationKey':
     // Writes publishes each of its records.
     case 'import':
     case 'connection':

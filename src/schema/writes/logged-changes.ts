@@ -45,6 +45,8 @@ export function loggedOf(change: Change): LoggedChange {
       return { resource: 'import', counted: change.rows.counted.map(({ resource, id, inletBytes, exportBytes }) => [resource, id, inletBytes, exportBytes]) };
     case 'apiToken':
     case 'enrolment':
+    case 'acmeOrder':
+    case 'installationKey':
     case 'session':
     case 'connection':
     case 'lockout':

@@ -1,4 +1,4 @@
-import type { Client, Host, Tunnel, User } from '../generated/sqlite/client.ts';
+import type { Client, Host, Tunnel } from '../generated/sqlite/client.ts';
 import type { HotReader } from './reader.ts';
 import { Binder } from './binder.ts';
 
@@ -62,28 +62,35 @@ const hostColumns = [
 ] as const satisfies ReadonlyArray<keyof Host>;
 
 /** A client at the start of the engine, with the relevant columns of its owner. */
-export type StoredClient = Pick<Client, typeof clientColumns[number]> & { readonly user: Pick<User, 'enabled' | 'expiresAt'> | null };
+export type StoredClient = Pick<Client, typeof clientColumns[number]> & {
+  /** null = it has no owner */
+  readonly ownerEnabled: boolean | null;
+  readonly ownerExpiresAt: Date | null;
+};
 /** A tunnel at the start of the engine. */
 export type StoredTunnel = Pick<Tunnel, typeof tunnelColumns[number]>;
 /** A host at the start of the engine. */
 export type StoredHost = Pick<Host, typeof hostColumns[number]>;
 
-/** Everything that the engine serves. The rows are read while they are used, so that few are in memory. */
+/** Everything that the engine serves. The rows are read page by page while they are used, so that few are in memory. */
 export interface EngineState {
-  readonly clients: AsyncIterable<StoredClient>;
-  readonly tunnels: AsyncIterable<StoredTunnel>;
-  readonly hosts: AsyncIterable<StoredHost>;
+  readonly clients: AsyncIterable<readonly StoredClient[]>;
+  readonly tunnels: AsyncIterable<readonly StoredTunnel[]>;
+  readonly hosts: AsyncIterable<readonly StoredHost[]>;
   /** Addresses, one per line, that are refused everywhere. */
   readonly blackIpList: string;
   /** The server's public address; "" = unknown. */
   readonly serverUrl: string;
 }
 
-/** Rows that are read at once: on SQLite few enough that other queries don't wait long, on PostgreSQL enough that the way to it costs little. */
-const batchSizes = { sqlite: 200, postgresql: 2000 } as const;
+/** Rows that are read at once: few enough that using them holds the event loop for a few ms, and enough that the way to the database costs little. */
+const PAGE = 500;
+
+/** What this needs of the reader. */
+type Rows = Pick<HotReader, 'dialect' | 'rows' | 'manyRows'>;
 
 /** Reads all that the engine serves. */
-export async function loadEngineState(reader: HotReader): Promise<EngineState> {
+export async function loadEngineState(reader: Rows): Promise<EngineState> {
   const [settings = { blackIpList: '', serverUrl: '' }] = await reader.rows<Pick<EngineState, 'blackIpList' | 'serverUrl'>>({
     text: 'SELECT "blackIpList", "serverUrl" FROM "GlobalSettings"',
     values: [],
@@ -91,45 +98,36 @@ export async function loadEngineState(reader: HotReader): Promise<EngineState> {
     once: true,
   });
   return {
-    clients: clientsWithOwners(reader),
-    tunnels: allRows<StoredTunnel>(reader, `SELECT ${listed('t', tunnelColumns)} FROM "Tunnel" t`, 't'),
-    hosts: allRows<StoredHost>(reader, `SELECT ${listed('h', hostColumns)} FROM "Host" h`, 'h'),
+    clients: pages<StoredClient>(
+      reader,
+      `SELECT ${
+        listed('c', clientColumns)
+      }, u.enabled AS "ownerEnabled", u."expiresAt" AS "ownerExpiresAt" FROM "Client" c LEFT JOIN "User" u ON u.id = c."userId"`,
+      'c',
+    ),
+    tunnels: pages<StoredTunnel>(reader, `SELECT ${listed('t', tunnelColumns)} FROM "Tunnel" t`, 't'),
+    hosts: pages<StoredHost>(reader, `SELECT ${listed('h', hostColumns)} FROM "Host" h`, 'h'),
     ...settings,
   };
 }
-
-async function* clientsWithOwners(reader: HotReader): AsyncGenerator<StoredClient> {
-  for await (const row of allRows<ClientRow>(reader, clientRows, 'c')) {
-    // Not spread: copying a record of this size takes a hundred times as long as creating it.
-    yield Object.assign(row, { user: row.ownerEnabled === null ? null : { enabled: row.ownerEnabled, expiresAt: row.ownerExpiresAt } });
-  }
-}
-
-type ClientRow = Omit<StoredClient, 'user'> & {
-  /** null = has no owner */
-  readonly ownerEnabled: boolean | null;
-  readonly ownerExpiresAt: Date | null;
-};
-
-const clientRows = `SELECT ${listed('c', clientColumns)}, u.enabled AS "ownerEnabled", u."expiresAt" AS "ownerExpiresAt"
-  FROM "Client" c LEFT JOIN "User" u ON u.id = c."userId"`;
 
 function listed(alias: string, columns: readonly string[]): string {
   return columns.map((column) => `${alias}."${column}"`).join(', ');
 }
 
-/** All rows of a query by their ids, batch by batch. @param alias the table's name in it */
-async function* allRows<Row extends { readonly id: number }>(reader: HotReader, select: string, alias: string): AsyncGenerator<Row> {
-  const batchSize = batchSizes[reader.dialect];
-  let last = 0;
-  for (;;) {
+/** All rows of a query by their ids, page by page: the next page is read while the caller uses one. @param alias the table's name in it */
+async function* pages<Row extends { readonly id: number }>(reader: Rows, select: string, alias: string): AsyncGenerator<readonly Row[]> {
+  const after = (id: number): Promise<Row[]> => {
     const binder = new Binder(reader.dialect);
-    const text = `${select} WHERE ${alias}.id > ${binder.bind(last)} ORDER BY ${alias}.id LIMIT ${binder.bind(batchSize)}`;
-    // On SQLite, this thread reads them: it has nothing else to do yet, and the worker for long reads is not needed at rest.
-    const rows = await reader.rows<Row>({ text, values: binder.values, bounded: true, once: true });
-    yield* rows;
-    const end = rows.at(-1);
-    if (end === undefined || rows.length < batchSize) return;
-    last = end.id;
+    const text = `${select} WHERE ${alias}.id > ${binder.bind(id)} ORDER BY ${alias}.id LIMIT ${binder.bind(PAGE)}`;
+    const page = reader.manyRows<Row>({ text, values: binder.values });
+    page.catch(() => {}); // awaited when the caller asks for it, if it does
+    return page;
+  };
+  for (let page: Promise<Row[]> | undefined = after(0); page;) {
+    const rows: Row[] = await page;
+    const last = rows.at(-1);
+    page = last !== undefined && rows.length === PAGE ? after(last.id) : undefined;
+    if (last !== undefined) yield rows;
   }
 }

@@ -9,6 +9,7 @@ import { WorkerLink } from '../sqlite/worker-link.ts';
 import type { HotQuery } from './binder.ts';
 import type { HotReader } from './reader.ts';
 import { Refreshes } from './refreshes.ts';
+import { type MakeRows, rowMaker } from './row-maker.ts';
 
 /** PostgreSQL's code for a statement that timed out. */
 const queryCanceled = '57014';
@@ -22,6 +23,20 @@ const types = {
     return pg.types.getTypeParser(oid, format);
   },
 };
+
+/** A query whose rows PostgreSQL writes as one JSON text, and what makes rows of them. */
+interface ManyRows {
+  readonly text: string;
+  readonly make: MakeRows;
+}
+
+/** How a column is written as JSON, and converted. A JSON number would lose digits of an int8. */
+function asJson(name: string, oid: number) {
+  const column = `q.${pg.escapeIdentifier(name)}`;
+  if (oid === pg.types.builtins.INT8) return { element: `${column}::text`, name, decode: BigInt };
+  if (oid === pg.types.builtins.TIMESTAMP) return { element: column, name, decode: (text: string) => new Date(`${text}Z`) };
+  return { element: column, name };
+}
 
 /** The same, but calls `tooLong` if the texts have more than `most` characters. */
 function countingTypes(most: number, tooLong: () => void): typeof types {
@@ -44,6 +59,8 @@ export class PostgresqlReader implements HotReader {
   readonly #searchPool: pg.Pool;
   /** Names of prepared statements by text: one for each order of a list. Filter conditions have too many combinations to prepare them all. */
   readonly #names = new Map<string, string>();
+  /** By the text of the query. */
+  readonly #many = new Map<string, ManyRows>();
   /** Started on demand; undefined also after it died: the next search starts a new one, which reads all texts again. */
   #worker: WorkerLink<IndexRequest> | undefined;
   readonly #refreshes = new Refreshes((table: SearchedTable) => this.#refresh(table));
@@ -56,6 +73,20 @@ export class PostgresqlReader implements HotReader {
 
   rows<Row>(query: HotQuery): Promise<Row[]> {
     return this.#query(this.#pool, query);
+  }
+
+  async manyRows<Row>({ text, values }: Pick<HotQuery, 'text' | 'values'>): Promise<Row[]> {
+    let many = this.#many.get(text);
+    if (many === undefined) {
+      const { fields } = await this.#pool.query({ text: `SELECT * FROM (${text}) q LIMIT 0`, values: [...values] });
+      const columns = fields.map(({ name, dataTypeID }) => asJson(name, dataTypeID));
+      const elements = columns.map(({ element }) => element).join(', ');
+      many = { text: `SELECT coalesce(json_agg(json_build_array(${elements})), '[]')::text AS json FROM (${text}) q`, make: rowMaker(columns) };
+      this.#many.set(text, many);
+    }
+    const [row] = await this.#query<{ json: string }>(this.#pool, { text: many.text, values });
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- PostgreSQL made it of arrays, and the caller vouches for the columns
+    return many.make(JSON.parse(row?.json ?? '[]') as unknown[][]) as Row[];
   }
 
   async search(search: Search): Promise<Found> {

@@ -17,6 +17,11 @@ export interface HotReader {
    */
   rows<Row>(query: HotQuery): Promise<Row[]>;
   /**
+   * As `rows`, for hundreds of rows or more: another thread, or the database's process, writes them as JSON, so that this thread only parses them, without a
+   * call for each value.
+   */
+  manyRows<Row>(query: Pick<HotQuery, 'text' | 'values'>): Promise<Row[]>;
+  /**
    * Runs a search, in memory where the texts are available. It sees everything committed before it began.
    * @throws {SearchTooBroadError} after {@link searchMs}
    */

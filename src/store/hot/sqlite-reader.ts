@@ -1,12 +1,13 @@
 import type { SqliteColumn } from '../sqlite/binding.ts';
 import { isBusy } from '../sqlite/codes.ts';
 import { HotConnection, type Stored as HotStored } from '../sqlite/hot-connection.ts';
-import type { ReaderRequest } from '../sqlite/protocol.ts';
+import type { ReaderRequest, WriterRequest } from '../sqlite/protocol.ts';
 import { StatementError, WorkerLink } from '../sqlite/worker-link.ts';
 import { RowsTooLongError, SearchTooBroadError } from '../errors.ts';
 import type { Found, Search } from '../search/search.ts';
 import type { HotQuery } from './binder.ts';
 import { searchMs, type HotReader } from './reader.ts';
+import { type MakeRows, rowMaker } from './row-maker.ts';
 import { UnchangedRows } from './unchanged-rows.ts';
 
 type Stored = Exclude<HotStored, null>;
@@ -50,12 +51,15 @@ export class SqliteReader implements HotReader {
   readonly #here: HotConnection;
   readonly #unchanged = new UnchangedRows<Row>();
   readonly #file: string;
+  readonly #writer: Pick<WorkerLink<WriterRequest>, 'ask'>;
   #closed = false;
   /** Started on demand; undefined also after it died: it holds no data, and the next query starts a new one. */
   #worker: WorkerLink<ReaderRequest> | undefined;
 
-  constructor(file: string) {
+  /** @param writer reads whole tables: its thread runs anyway */
+  constructor(file: string, writer: Pick<WorkerLink<WriterRequest>, 'ask'>) {
     this.#file = file;
+    this.#writer = writer;
     this.#here = new HotConnection(file);
   }
 
@@ -63,6 +67,12 @@ export class SqliteReader implements HotReader {
     const rows = query.bounded === true ? this.#rowsHere(query) : undefined;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the caller vouches for the columns
     return (rows ?? await this.#rowsOfWorker(query)) as Wanted[];
+  }
+
+  async manyRows<Wanted>({ text, values }: Pick<HotQuery, 'text' | 'values'>): Promise<Wanted[]> {
+    const [columns, json] = await this.#writer.ask('table', text, values);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the worker made it of arrays, and the caller vouches for the columns
+    return decode(columns, JSON.parse(json) as HotStored[][]) as Wanted[];
   }
 
   async search(search: Search): Promise<Found> {
@@ -123,33 +133,18 @@ export class SqliteReader implements HotReader {
   }
 }
 
-type Decode = (rows: readonly (readonly HotStored[])[]) => Row[];
-
 /** By the columns of a prepared statement, and by their names and types. */
-const known = new WeakMap<readonly SqliteColumn[], Decode>();
-const decodes = new Map<string, Decode>();
+const known = new WeakMap<readonly SqliteColumn[], MakeRows>();
+const makers = new Map<string, MakeRows>();
 
 function decode(columns: readonly SqliteColumn[], rows: readonly (readonly HotStored[])[]): Row[] {
-  let decode = known.get(columns);
-  if (decode === undefined) {
+  let make = known.get(columns);
+  if (make === undefined) {
     const key = JSON.stringify(columns);
-    decode = decodes.get(key) ?? compile(columns);
-    decodes.set(key, decode);
-    known.set(columns, decode);
+    make = makers.get(key) ?? rowMaker(columns.map(({ name, type }) => ({ name, decode: decoders.get(type) })));
+    makers.set(key, make);
+    known.set(columns, make);
   }
-  return decode(rows);
-}
-
-/**
- * Generates the function that converts arrays to rows, as an object literal with all columns: setting properties one by one takes seven times as long, and as
- * much again for garbage collection. The names are those of the columns in our own migrations.
- */
-function compile(columns: readonly SqliteColumn[]): Decode {
-  const members = columns.map(({ name, type }, index) => {
-    const value = decoders.has(type) ? `row[${index}] === null ? null : decoders[${index}](row[${index}])` : `row[${index}]`;
-    return `${JSON.stringify(name)}: ${value}`;
-  });
-  // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-type-assertion
-  const make = new Function('decoders', `return (rows) => rows.map((row) => ({ ${members.join(', ')} }));`) as (decoders: unknown) => Decode;
-  return make(columns.map(({ type }) => decoders.get(type)));
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the decoders return
+  return make(rows) as Row[];
 }

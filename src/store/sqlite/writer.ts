@@ -1,6 +1,8 @@
+import type { SqliteValue } from './binding.ts';
 import { isBusy } from './codes.ts';
 import { Connection } from './connection.ts';
-import type { WriterRequest } from './protocol.ts';
+import { HotConnection } from './hot-connection.ts';
+import type { Table, WriterRequest } from './protocol.ts';
 import { settle, type Reply } from './reply.ts';
 import { Transactions } from './transactions.ts';
 import { WriteQueue } from './write-queue.ts';
@@ -21,7 +23,10 @@ const OPEN_MS = 5000;
  */
 export class Writer {
   readonly #writing: Connection;
+  readonly #file: string;
   readonly #reading: Connection;
+  /** For whole tables, which are read at the start; undefined while nobody does. */
+  #hot: HotConnection | undefined;
   readonly #queue: WriteQueue;
   readonly #transactions: Transactions;
 
@@ -30,6 +35,7 @@ export class Writer {
    * @throws SQLite's error when the file can't be opened
    */
   constructor(file: string, guarded: (work: () => void) => void) {
+    this.#file = file;
     this.#queue = new WriteQueue({ isBusy, guarded });
     this.#writing = new Connection(file, { busyMs: OPEN_MS });
     this.#writing.database.exec(`${pragmas} PRAGMA busy_timeout = 0;`);
@@ -42,6 +48,10 @@ export class Writer {
       case 'read': {
         const [, sql, args] = request;
         return settle(reply, () => this.#reading.rows(sql, args));
+      }
+      case 'table': {
+        const [, sql, values] = request;
+        return settle(reply, () => this.#table(sql, values));
       }
       case 'query':
       case 'execute': {
@@ -66,10 +76,17 @@ export class Writer {
         return this.#transactions.rollback(request[1], reply);
       case 'close':
         return this.#write(reply, () => {
+          this.#hot?.close();
           this.#reading.close();
           this.#writing.close();
         });
     }
+  }
+
+  #table(sql: string, values: readonly SqliteValue[]): Table {
+    this.#hot ??= new HotConnection(this.#file);
+    const { columns, rows } = this.#hot.rows(sql, values);
+    return [columns, `[${rows.join(',')}]`];
   }
 
   #write(reply: Reply, run: () => unknown): void {

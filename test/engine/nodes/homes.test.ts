@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
 import { AnswerWatch } from '../../../src/engine/bridge/answer-watch.ts';
 import { AwaitedHomes } from '../../../src/engine/nodes/awaited-homes.ts';
 import { Homes } from '../../../src/engine/nodes/homes.ts';
@@ -32,6 +33,46 @@ test('an epoch is higher than all that the node knows, and not behind those that
   expect(homes.nextEpoch(1, 1000)).toBe(5001);
   expect(homes.learn(1, { node: 'a', epoch: 5000, connected: true, ended: false })).toBe(false);
   expect(homes.learn(1, { node: 'a', epoch: 5000, connected: false, ended: false })).toBe(true);
+});
+
+test('the clients of a node are found without looking at those of others, wherever they move', () => {
+  const steps = fc.array(fc.tuple(fc.constantFrom('learn', 'forget'), fc.nat(5), fc.constantFrom('a', 'b', 'c'), fc.nat(3)), { maxLength: 40 });
+  fc.assert(fc.property(steps, (all) => {
+    const homes = new Homes();
+    const known = new Set<number>();
+    for (const [step, id, node, epoch] of all) {
+      if (step === 'learn') {
+        homes.learn(id, { node, epoch, connected: true, ended: false });
+        known.add(id);
+      } else {
+        homes.forget(id);
+        known.delete(id);
+      }
+    }
+    for (const node of ['a', 'b', 'c']) {
+      const own = [...known].filter((id) => homes.get(id)?.node === node).toSorted((a, b) => a - b);
+      const found = [...homes.of(node)].toSorted(([a], [b]) => a - b);
+      expect(found.map(([id]) => id)).toEqual(own);
+      expect(found.every(([id, home]) => home === homes.get(id))).toBe(true);
+    }
+  }));
+  // Of as many clients elsewhere as one likes, none is looked at.
+  const homes = new Homes();
+  const elsewhere = {
+    epoch: 1,
+    connected: true,
+    ended: false,
+    get node() {
+      looked++;
+      return 'other';
+    },
+  };
+  let looked = 0;
+  for (let id = 1; id <= 1000; id++) homes.learn(id, elsewhere);
+  homes.learn(1001, { node: 'one', epoch: 1, connected: true, ended: false });
+  looked = 0;
+  expect([...homes.of('one')].map(([id]) => id)).toEqual([1001]);
+  expect(looked).toBe(0);
 });
 
 test('a node gets the homes of more clients than a session may queue', async () => {

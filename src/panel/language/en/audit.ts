@@ -24,6 +24,8 @@ export const audit = {
     FAILED_ATTEMPT: 'Failed attempt',
     LOCKOUT: 'Lockout',
     NODE: 'Server',
+    INSTALLATION_KEY: 'Key of the installation',
+    ACME_ORDER: 'Certificate order',
     CONNECTION: 'Connection',
     IMPORT: 'Import',
   },

@@ -25,6 +25,8 @@ export const audit: Messages['audit'] = {
     FAILED_ATTEMPT: '失败的尝试',
     LOCKOUT: '锁定',
     NODE: '服务器',
+    INSTALLATION_KEY: '安装密钥',
+    ACME_ORDER: '证书申请',
     CONNECTION: '连接',
     IMPORT: '导入',
   },

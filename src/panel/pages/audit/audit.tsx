@@ -36,6 +36,8 @@ const resources: readonly AuditResource[] = [
   'FAILED_ATTEMPT',
   'LOCKOUT',
   'NODE',
+  'INSTALLATION_KEY',
+  'ACME_ORDER',
   'CONNECTION',
 ];
 const actions: readonly AuditAction[] = ['CREATE', 'UPDATE', 'DELETE'];
