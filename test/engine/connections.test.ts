@@ -5,7 +5,7 @@ import { Visitors } from '../../src/engine/limits/visitors.ts';
 import { Connections } from '../../src/engine/tunnels/connections.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 import { eventually } from '../support/eventually.ts';
-import { closed, roundTrip, startEcho, visit } from '../support/target.ts';
+import { closed, roundTrip, startEcho, startTarget, visit } from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
 
 test('open connections are listed with visitor, tunnel, start time and bytes; closing one closes it on both sides', async () => {
@@ -32,6 +32,16 @@ test('open connections are listed with visitor, tunnel, start time and bytes; cl
   await closed(one);
   expect(all().map(({ port: visitor }) => visitor)).toEqual([two.localPort]);
   await roundTrip(two, 'still here');
+});
+
+test('what an open connection has received and sent are counted apart', async () => {
+  const server = await startEngine();
+  await startAgent(server);
+  const target = await startTarget((socket) => void socket.once('data', () => socket.write('a longer answer')));
+  const visitor = await visit((await openTunnel(server, { targets: [target.address] })).port);
+  visitor.write('ask');
+  const [row] = await eventually(() => server.engine.connections(CLIENT.id, { offset: 0, limit: 1 }).rows, ([state]) => state?.exportBytes === 15);
+  expect(row).toMatchObject({ inletBytes: 3, exportBytes: 15 });
 });
 
 test('a connection for which the session opens no stream is refused and counted', () => {

@@ -118,6 +118,7 @@ eachDialect('the lists', (databases) => {
   test('tunnels are filtered by filter_client_id beside client_id', async () => {
     expect(await ids('/index/gettunnel/', { filter_client_id: 2 })).toEqual({ total: 1, ids: [2] });
     expect(await ids('/index/gettunnel/', { filter_client_id: 0, client_id: 1 })).toEqual({ total: 1, ids: [1] });
+    expect(await ids('/index/gettunnel/', { filter_client_id: 2, client_id: 1 })).toEqual({ total: 1, ids: [2] });
     expect((await api.signed('/index/gettunnel/', { filter_client_id: '1.5' })).body).toEqual({ status: 0, msg: 'invalid filter_client_id' });
   });
 

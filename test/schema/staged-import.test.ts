@@ -78,7 +78,7 @@ const host = (id: number, name: string, more: Readonly<Record<string, unknown>> 
 
 async function imported(api: TestSchema, update: boolean, records: readonly object[]): Promise<void> {
   await api.ok('mutation ($part: String!) { stageImport(id: "a", part: $part) }', { part: records.map((record) => `${JSON.stringify(record)}\n`).join('') });
-  await api.ok('mutation ($update: Boolean!) { runImport(id: "a", update: $update) }', { update });
+  expect(await api.ok('mutation ($update: Boolean!) { runImport(id: "a", update: $update) }', { update })).toMatchObject({ runImport: { outcome: 'done' } });
 }
 
 eitherDialect('an import by a running server', (databases) => {
@@ -91,6 +91,20 @@ eitherDialect('an import by a running server', (databases) => {
     expect(await named()).toEqual([['a.example', true], ['b.example', false]]);
     await imported(api, true, [user(1), client(1, 0), host(1, 'a.example'), host(2, 'b.example'), host(3, 'c.example')]);
     expect((await named())[2]).toEqual(['c.example', true]);
+  });
+
+  test.each(
+    [
+      ['user', (db) => db.user.create({ data: { username: 'alice', passwordHash: '' } })],
+      ['client', (db) => db.client.create({ data: { vkey: 'one' } })],
+      ['platformDomain', (db) => db.platformDomain.create({ data: { id: 'd', wildcard: '*.p.example.com' } })],
+    ] satisfies ReadonlyArray<readonly [string, (db: TestSchema['services']['store']['db']) => Promise<unknown>]>,
+  )('leaves an installation alone that has a %s, and nothing else', async (_, create) => {
+    const api = await openTestSchema(databases);
+    await create(api.services.store.db);
+    await api.ok('mutation ($part: String!) { stageImport(id: "a", part: $part) }', { part: `${JSON.stringify(client(7, 0))}\n` });
+    expect(await api.ok('mutation { runImport(id: "a") }')).toMatchObject({ runImport: { outcome: 'refused', refusal: expect.stringContaining('not empty') } });
+    expect(await api.services.store.db.client.findUnique({ where: { id: 7 } })).toBeNull();
   });
 
   test('keeps the redirect to HTTPS of a host that has HTTPS, below a platform domain too', async () => {

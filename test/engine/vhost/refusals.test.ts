@@ -147,9 +147,14 @@ describe('each refusal is a page that says who can fix it, or JSON, with an id t
     await remove();
   });
 
-  test('a HEAD request gets the head alone', async () => {
-    const text = await exchange(rig.httpPort, 'HEAD / HTTP/1.1\r\nHost: nobody.test\r\nConnection: close\r\n\r\n');
+  test('a HEAD request gets the head alone, with the length that the page has', async () => {
+    const ask = (method: string) => exchange(rig.httpPort, `${method} / HTTP/1.1\r\nHost: nobody.test\r\nConnection: close\r\n\r\n`);
+    const text = await ask('HEAD');
     expect(text).toMatch(/^HTTP\/1.1 404 [^]*\r\n\r\n$/);
+    const lengthOf = (response: string) => /\r\nContent-Length: (\d+)\r\n/.exec(response)?.[1];
+    const page = await ask('GET');
+    expect(lengthOf(text)).toBe(lengthOf(page));
+    expect(page.split('\r\n\r\n')[1]).toHaveLength(Number(lengthOf(page)));
   });
 
   test('a redirect to HTTPS names the port only where it is not the usual one', () => {
