@@ -41,7 +41,7 @@ export function useHosts({ isOfClient = false } = {}): Records<HostRowFragment> 
       cell: (row) => (
         <>
           <Link className='name' href={`/hosts/${row.id}`}>
-            <Address text={addressOf(row)} />
+            <Address text={addressOf(row)} atDots />
           </Link>
           <span className='sub'>{row.host.startsWith('*.') ? t.hosts.allBelow : row.noStore ? t.hosts.fromAgent : row.remark}</span>
           <span className='sub only-narrow'>
