@@ -14,9 +14,9 @@ const mostHeld = 50;
 /** The longest that `/healthz` may take meanwhile, in ms; in `npm test`, other suites use the processors too. */
 const mostWaited = sized(5000, 100);
 /** How many clients, tunnels and hosts there are. A list, a search or an answer that is not done in parts takes a multiple of {@link mostHeld} with the fewer of them, too. */
-const many = { clients: sized(5000, 10_000), tunnels: sized(10_000, 50_000), hosts: 2000 };
+const many = { clients: sized(2500, 10_000), tunnels: sized(5000, 50_000), hosts: sized(1000, 2000) };
 /** Enough for the tests that read the widest rows, whose number is limited. */
-const few = { clients: 500, tunnels: 2000, hosts: 100 };
+const few = { clients: 200, tunnels: 1000, hosts: 100 };
 /** How many of the user's tunnels have texts as long as may be. */
 const longTexts = sized(100, 300);
 /** How many clients of another user have address lists as long as may be. */

@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 afterAll(removeScratchDirectories);
 
-const AGENTS = sized(3, 50);
+const AGENTS = sized(2, 50);
 /** Ports stay open for this long after SIGTERM, in s; the load balancer needs less. */
 const LEAVE_S = 2;
 
@@ -107,7 +107,7 @@ describeWith('initdb', 'servers that are restarted one after another', () => {
     }
     const runs = '{ clients { rows { runtime { connected } } } tunnels { rows { runtime { running } } } }';
     await everywhere(servers, runs, (data) => !JSON.stringify(data).includes('false'));
-    const crowds = tunnels.map(({ port }) => Visitors.start(port, () => balancer.next().tunnelHost, sized(50, 200)));
+    const crowds = tunnels.map(({ port }) => Visitors.start(port, () => balancer.next().tunnelHost, sized(100, 200)));
     for (const crowd of crowds) running.add(crowd);
     const calls = { made: 0, failed: new Array<string>() };
     const enough = new AbortController();
@@ -115,7 +115,7 @@ describeWith('initdb', 'servers that are restarted one after another', () => {
     const caller = (async () => {
       while (!enough.signal.aborted) {
         calls.made++;
-        await delay(20); // without a pause, the calls would use all processors
+        await delay(sized(60, 20)); // without a pause, the calls would use all processors
         await graphql(balancer.next(), '{ clients { total } }').catch(async (error: unknown) => {
           // A call that is retried once must succeed.
           await graphql(balancer.next(), '{ clients { total } }').catch((again: unknown) => calls.failed.push(`${String(error)}, then ${String(again)}`));

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Page } from 'puppeteer-core';
 import { testBrowser } from '../support/browser.ts';
 import { endChildren } from '../support/child.ts';
-import { startServer, write } from '../support/processes.ts';
+import { logIn } from '../panel/panel.ts';
+import { cheapHashes, startServer, write } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
 
@@ -11,18 +12,13 @@ const password = 'the password of the browser';
 /** Chooses an endpoint of the page at /api and sends it with these parameters. @returns what the page shows then */
 async function call(page: Page, endpoint: string, parameters: Readonly<Record<string, string>>): Promise<{ status: string; answer: string }> {
   await page.select('#operation', endpoint);
-  for (const [name, text] of Object.entries(parameters)) await page.type(`#parameter-${name}`, text);
+  for (const [name, text] of Object.entries(parameters)) {
+    await page.focus(`#parameter-${name}`);
+    await page.keyboard.sendCharacter(text);
+  }
   await page.click('#call button');
   await page.waitForFunction(() => /^\d{3} /.test(document.querySelector('output')?.value ?? ''));
   return page.evaluate(() => ({ status: document.querySelector('output')?.value ?? '', answer: document.querySelector('#answer')?.textContent ?? '' }));
-}
-
-/** Fills in and sends the form at /login/index. */
-async function logIn(page: Page, secret: string): Promise<void> {
-  await page.waitForSelector('input[name=username]');
-  await page.type('input[name=username]', 'admin');
-  await page.type('input[name=password]', secret);
-  await page.click('form button');
 }
 
 describeWith('chromium', 'in a browser', () => {
@@ -31,7 +27,7 @@ describeWith('chromium', 'in a browser', () => {
   const urls = new Map<string, string>();
   beforeAll(async () => {
     for (const basePath of ['', '/adit']) {
-      const server = await startServer({ environment: { ADIT_BASE_PATH: basePath, ADIT_ADMIN_PASSWORD: password } });
+      const server = await startServer({ environment: { ...cheapHashes, ADIT_BASE_PATH: basePath, ADIT_ADMIN_PASSWORD: password } });
       await write({ httpPort: server.httpPort }, `${basePath}/client/add/`, { vkey: 'first-key', remark: 'first' });
       urls.set(basePath, `http://127.0.0.1:${server.httpPort}${basePath}`);
     }
@@ -66,11 +62,11 @@ describeWith('chromium', 'in a browser', () => {
     const url = urls.get('/adit');
     const { page, complaints } = await browser.open(`${url}/client/list`);
     expect(page.url()).toBe(`${url}/login/index`);
-    await logIn(page, 'wrong');
+    await logIn(page, 'admin', 'wrong');
     await page.waitForSelector('[role=alert]');
     expect(await page.$eval('[role=alert]', (alert) => alert.textContent)).toContain('The name or the password is wrong.');
     await page.$eval('form', (form) => form.reset());
-    await Promise.all([page.waitForNavigation(), logIn(page, password)]);
+    await Promise.all([page.waitForNavigation(), logIn(page, 'admin', password)]);
     expect(page.url()).toBe(`${url}/`);
     expect((await page.goto(`${url}/graphql`))?.status()).toBe(200);
     expect(complaints).toEqual([]);
@@ -81,7 +77,7 @@ describeWith('chromium', 'in a browser', () => {
     const { page } = await browser.open(`${url}/`);
     await page.setJavaScriptEnabled(false);
     await page.goto(`${url}/login/index`);
-    await Promise.all([page.waitForNavigation(), logIn(page, password)]);
+    await Promise.all([page.waitForNavigation(), logIn(page, 'admin', password)]);
     expect(page.url()).toBe(`${url}/login/verify`);
     expect((await page.goto(`${url}/graphql`))?.status()).toBe(200);
   }, 120_000);

@@ -20,7 +20,7 @@ import { Random } from './random.ts';
  * `npm run endurance` chooses others each time, and a failure's message names the `ADIT_MODEL_SEED` that repeats them.
  */
 
-const OPERATIONS = sized(250, 5000);
+const OPERATIONS = sized(125, 5000);
 const KILLS = sized(1, 25);
 /** Between two comparisons of all records. */
 const INTERVAL = 125;

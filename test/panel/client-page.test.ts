@@ -6,7 +6,7 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, listsRows, press, shows, testPanel } from './panel.ts';
 
-const timeout = 60_000;
+const timeout = 120_000;
 
 describeWith('chromium', 'the page of a client', () => {
   const panel = testPanel();

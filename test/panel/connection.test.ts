@@ -3,7 +3,7 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { password, press, shows, testPanel } from './panel.ts';
 
-const timeout = 60_000;
+const timeout = 120_000;
 
 describeWith('chromium', "the panel's connection", () => {
   const panel = testPanel();

@@ -4,7 +4,7 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { enter, press, problemsAt, shows, testPanel } from './panel.ts';
 
-const timeout = 60_000;
+const timeout = 120_000;
 
 /** Moves the focus with Tab until it is on the control with this id. */
 async function tabTo(page: Page, id: string): Promise<void> {

@@ -5,7 +5,7 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { password, press, shows, testPanel } from './panel.ts';
 
-const timeout = 60_000;
+const timeout = 120_000;
 /** The most bytes that GraphiQL loads, compressed. */
 const mostBytes = 400 * 1024;
 

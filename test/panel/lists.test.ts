@@ -5,7 +5,7 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, chooseEntry, enter, hides, listsRows, press, shows, testPanel } from './panel.ts';
 
-const timeout = 60_000;
+const timeout = 120_000;
 
 describeWith('chromium', "the panel's lists", () => {
   const panel = testPanel();

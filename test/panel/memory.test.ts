@@ -9,7 +9,7 @@ import { describeWith } from '../support/programs.ts';
 import { shows, testPanel } from './panel.ts';
 
 /** How long the pages are watched, in seconds. */
-const seconds = Number(process.env['ADIT_PANEL_SECONDS'] ?? sized(10, 3600));
+const seconds = Number(process.env['ADIT_PANEL_SECONDS'] ?? sized(4, 3600));
 /** The baseline is taken after this share of the time: until then, caches fill. */
 const settling = 1 / 3;
 /** How much more may be in use at the end: caches and compiled code still change a little. */

@@ -3,7 +3,7 @@ import type { CookieData, Page } from 'puppeteer-core';
 import { testBrowser, type WatchedPage } from '../support/browser.ts';
 import { endChildren } from '../support/child.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
-import { type Parameters, type ServerProcess, startServer, write } from '../support/processes.ts';
+import { cheapHashes, type Parameters, type ServerProcess, startServer, write } from '../support/processes.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
 
 /** The administrator's password on the servers of these suites. */
@@ -98,7 +98,7 @@ export async function listsRows(page: Page, names: readonly string[]): Promise<v
 
 /** A server with the panel, and a browser, while a suite runs: wrap it in `describeWith('chromium', ...)`. */
 export function testPanel(basePath = '/adit') {
-  const environment = { ADIT_ADMIN_PASSWORD: password, ADIT_PUBLIC_URL: 'http://127.0.0.1', ADIT_BASE_PATH: basePath };
+  const environment = { ...cheapHashes, ADIT_ADMIN_PASSWORD: password, ADIT_PUBLIC_URL: 'http://127.0.0.1', ADIT_BASE_PATH: basePath };
   const browser = testBrowser();
   const sessions = new Map<string, CookieData>();
   let server: ServerProcess;

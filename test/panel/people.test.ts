@@ -7,7 +7,7 @@ import { scratchDirectory } from '../support/scratch.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, enter, hides, listsRows, logIn, password, press, problemsAt, shows, testPanel } from './panel.ts';
 
-const timeout = 60_000;
+const timeout = 120_000;
 
 describeWith('chromium', "the panel's pages about people", () => {
   const panel = testPanel();

@@ -4,7 +4,7 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, enter, hides, logIn, password, press, shows, testPanel } from './panel.ts';
 
-const timeout = 60_000;
+const timeout = 120_000;
 
 describeWith('chromium', 'what is wrong, in the panel', () => {
   const panel = testPanel();

@@ -70,7 +70,7 @@ eachDialect('kept counts', (databases) => {
           expect(await falseCounts(store)).toEqual([]);
         }
       }),
-      { numRuns: sized(6, 60) },
+      { numRuns: sized(3, 60) },
     );
   }, 60_000);
 

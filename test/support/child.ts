@@ -22,9 +22,9 @@ export async function endChildren(): Promise<void> {
   await Promise.all(Array.from(living, (child) => child.end()));
 }
 
-/** As {@link endChildren}, but one goes on. */
-export async function endOtherChildren(kept: Child): Promise<void> {
-  await Promise.all(Array.from(living).filter((child) => child !== kept).map((child) => child.end()));
+/** As {@link endChildren}, but some go on. */
+export async function endOtherChildren(kept: readonly Child[]): Promise<void> {
+  await Promise.all(Array.from(living).filter((child) => !kept.includes(child)).map((child) => child.end()));
 }
 
 /** A program that runs beside this one, with what it prints. None outlives this process. */

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { sized } from './endurance.ts';
 
 /** How much a property test of a parser tries: other texts in each run. */
-export const cases = { numRuns: sized(1000, 10_000) };
+export const cases = { numRuns: sized(400, 10_000) };
 
 /** The longest that a parser may take for one input, in ms. */
 const timeoutMs = 1000;

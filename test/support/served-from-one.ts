@@ -14,7 +14,7 @@ export function serveFromOne(options: ServerOptions = {}): (target: string, more
   beforeAll(async () => {
     server = await startServer(options);
   });
-  afterEach(() => endOtherChildren(server.child));
+  afterEach(() => endOtherChildren([server.child]));
   afterAll(async () => {
     await endChildren();
     removeScratchDirectories();

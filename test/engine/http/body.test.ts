@@ -7,7 +7,7 @@ import { HttpSyntaxError } from '../../../src/engine/http/syntax-error.ts';
 import { sized } from '../../support/endurance.ts';
 import { longestHold } from '../../support/thread-time.ts';
 
-const runs = { numRuns: sized(500, 100_000) };
+const runs = { numRuns: sized(200, 100_000) };
 const LONG = sized(20_000, 600_000);
 const chunked: Framing = { kind: 'chunked' };
 const none: Framing = { kind: 'length', bytes: 0 };

@@ -11,7 +11,7 @@ import { octets } from '../../../src/rules/octets.ts';
 import { sized } from '../../support/endurance.ts';
 import { anyText, hold } from '../../support/outside-input.ts';
 
-const runs = { numRuns: sized(500, 100_000) };
+const runs = { numRuns: sized(200, 100_000) };
 const LONG = sized(20_000, 600_000);
 
 /** Characters whose low byte, or whose UTF-8, could be taken for a line end, and what else ends a line somewhere. */

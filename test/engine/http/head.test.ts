@@ -8,7 +8,7 @@ import { HttpSyntaxError } from '../../../src/engine/http/syntax-error.ts';
 import { sized } from '../../support/endurance.ts';
 import { longestHold } from '../../support/thread-time.ts';
 
-const runs = { numRuns: sized(500, 100_000) };
+const runs = { numRuns: sized(200, 100_000) };
 const LONG = sized(20_000, 600_000);
 const bytes = (text: string): Buffer => Buffer.from(text, 'latin1');
 const request = (fields: string): Buffer => bytes(`GET / HTTP/1.1\r\n${fields}\r\n\r\n`);

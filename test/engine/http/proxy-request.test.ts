@@ -9,7 +9,7 @@ import { HttpSyntaxError } from '../../../src/engine/http/syntax-error.ts';
 import { parseTarget } from '../../../src/rules/targets.ts';
 import { sized } from '../../support/endurance.ts';
 
-const runs = { numRuns: sized(500, 100_000) };
+const runs = { numRuns: sized(200, 100_000) };
 const LONG = sized(20_000, 600_000);
 
 /** What a proxy makes of a request; undefined = it refuses it. */

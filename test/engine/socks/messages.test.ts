@@ -4,7 +4,7 @@ import { DATAGRAM_START, formatReply, parseDatagram, parseGreeting, parseLogin, 
 import { socksAddress } from '../../../src/wire/socks-address.ts';
 import { sized } from '../../support/endurance.ts';
 
-const runs = { numRuns: sized(500, 100_000) };
+const runs = { numRuns: sized(200, 100_000) };
 const LONG = sized(20_000, 600_000);
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 

@@ -15,7 +15,7 @@ const end = process.env['ADIT_FUZZ_END'];
  * its seed and path, and `ADIT_FUZZ_SEED=SEED ADIT_FUZZ_PATH=PATH npm test -- test/fuzz/...` runs it again.
  */
 export const fuzzRuns: Pick<fc.Parameters, 'numRuns' | 'seed' | 'path'> = {
-  numRuns: sized(500, 100_000),
+  numRuns: sized(200, 100_000),
   ...given === undefined ? {} : { seed: Number(given) },
   ...process.env['ADIT_FUZZ_PATH'] === undefined ? {} : { path: process.env['ADIT_FUZZ_PATH'] },
 };

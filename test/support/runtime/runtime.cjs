@@ -1,6 +1,7 @@
 const { existsSync } = require('node:fs');
 const { register } = require('node:module');
 const path = require('node:path');
+const process = require('node:process');
 const v8 = require('node:v8');
 const { fileURLToPath, pathToFileURL } = require('node:url');
 
@@ -8,6 +9,12 @@ register(pathToFileURL(path.join(__dirname, 'hooks.mjs')));
 
 // Prisma's query compiler is WebAssembly: only its functions that are called are compiled, and quickly. To optimise them takes more than a suite gains by it.
 for (const flag of ['--liftoff-only', '--wasm-lazy-compilation']) v8.setFlagsFromString(flag);
+
+// Jest ends a worker by no longer listening to it. It ends at once, then, and does not wait for the connections that suites have left, or for those that a busy machine has not closed yet:
+// after half a second jest would kill it, with a warning.
+process.on('removeListener', (name) => {
+  if (name === 'message' && process.connected && process.listenerCount('message') === 0) process.exit();
+});
 
 const root = path.resolve(__dirname, '../../..');
 
