@@ -244,7 +244,7 @@ describe('the editor', () => {
     expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
     expect(response.headers.get('vary')).toContain('Accept');
     expect(page.length).toBeLessThan(2000);
-    expect(page).toMatch(/<script type="module" src="\/a\/panel\/graphiql-[^"]+\.js">/);
+    expect(page).toMatch(/<script type="module" crossorigin src="\/a\/panel\/graphiql-[^"]+\.js">/);
     expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; /);
   });
 
