@@ -1,7 +1,7 @@
 import { keyIdLettersOf } from '../wire/handshake.ts';
 
 /**
- * Bytes of a key id that records are found by. 96 bits can't be found for a foreign key, and whoever connects must prove the whole key anyway. V8 copies a
+ * Bytes of a key id that records are found by. 96 bits can't be found for a foreign key, and an agent that connects must prove the whole key anyway. V8 copies a
  * part of a text that has less than 13 letters; a longer part would keep the whole text in memory.
  */
 const BYTES = 12;

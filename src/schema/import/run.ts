@@ -103,7 +103,7 @@ function refusalOf(
     : `this installation is not empty: it has ${records} users, clients, tunnels, hosts and platform domains; use --merge to add to them`;
 }
 
-/** Ends the codes of clients that get another key or owner, as when somebody gives them one: whoever has an old code must not get it. */
+/** Ends the codes of clients that get another key or owner, as when somebody gives them one: an old code must not return the new key. */
 async function endCodes(tx: Transaction, plan: ImportPlan, { clients }: StoredState, now: Date, changed: (change: MadeChange) => void): Promise<void> {
   const other = new Set(
     plan.clients.filter(({ row, added }) => !added && (clients.get(row.id)?.vkey !== row.vkey || clients.get(row.id)?.userId !== row.userId)).map(({ row }) =>
