@@ -171,11 +171,8 @@ test('the legacy API is described and can be tried below the base path, by a pag
   const html = await response.text();
   expect(html).toContain('<meta name="adit-base" content="/base">');
   const loaded = [...html.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, url = '']) => url).filter((url) => url !== 'data:,');
-  expect(loaded).toEqual([
-    expect.stringMatching(/^\/base\/panel\/api-\w+\.css$/),
-    expect.stringMatching(/^\/base\/panel\/api-\w+\.js$/),
-    '/base/openapi.json',
-  ]);
+  expect(loaded.filter((url) => !/^\/base\/panel\/[\w-]+\.(js|css)$/.test(url))).toEqual(['/base/openapi.json']);
+  expect(loaded).toContainEqual(expect.stringMatching(/^\/base\/panel\/api-[\w-]+\.js$/));
   for (const url of loaded) expect((await fetch(new URL(url, app.url))).status).toBe(200);
   const policy = (response.headers.get('content-security-policy') ?? '').split('; ');
   expect(policy).toEqual(expect.arrayContaining(["default-src 'none'", "script-src 'self'", "connect-src 'self'", "frame-ancestors 'none'"]));
