@@ -78,7 +78,7 @@ module.exports = {
       'settings/settings\\.ts$',
       'schema/(errors|error-codes)\\.ts$',
     ]),
-    room('http', 'HTTP mounts what others made.', ['rules/', 'settings/', 'schema/', 'legacy/', 'package-file\\.ts$']),
+    room('http', 'HTTP mounts what others made.', ['rules/', 'settings/', 'schema/', 'legacy/', 'wire/(listen-on|shared-ports)\\.ts$', 'package-file\\.ts$']),
     {
       name: 'only-the-roots-compose',
       severity: 'error',

@@ -13,6 +13,7 @@ import { nginx } from './sides/nginx.ts';
 import { nodes, plainNodes } from './sides/nodes.ts';
 import { nps } from './sides/nps.ts';
 import { openssh } from './sides/openssh.ts';
+import { processes } from './sides/processes.ts';
 import type { RunningSide, Side } from './sides/side.ts';
 import { startTargets } from './targets.ts';
 import { bulk, bulkEight, hostBulk, tlsBulk } from './works/bulk.ts';
@@ -20,6 +21,7 @@ import { fairness } from './works/fairness.ts';
 import { hostConnections, hostKeepAlive, http2HostRequests, keepAlive, newConnections, secureHostKeepAlive } from './works/http.ts';
 import { idle } from './works/idle.ts';
 import { throughNodes } from './works/nodes.ts';
+import { twoProcesses } from './works/processes.ts';
 import { udp, udpLarger, udpRoundTrip } from './works/udp.ts';
 import { besideTcp } from './works/ways.ts';
 import type { Sample, Work } from './works/work.ts';
@@ -52,10 +54,11 @@ const works: readonly Work[] = [
   ...besideTcp,
   tlsBulk,
   ...throughNodes,
+  twoProcesses,
   idle,
 ];
 /** The first one that is asked for is compared with the others. */
-const sides: readonly Side[] = [adit, nginx, haproxy, frp, nps, direct, nodes, plainNodes];
+const sides: readonly Side[] = [adit, nginx, haproxy, frp, nps, direct, nodes, plainNodes, processes];
 /** Measured only when they are asked for. */
 const moreSides: readonly Side[] = [...aditVariants, openssh];
 

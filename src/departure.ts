@@ -34,9 +34,9 @@ export class Departure {
     return this.#drains || this.#stops;
   }
 
-  /** @throws {AditError} if other servers should be used instead */
+  /** @throws {AditError} if other servers should be used instead. While another process serves at the same ports, a process that drains forwards what comes to it. */
   check(): void {
-    if (this.draining) throw new AditError('NODE_DRAINING');
+    if (this.#stops || this.#drains && this.#engine.nodes?.siblingServes !== true) throw new AditError('NODE_DRAINING');
   }
 
   /** Sends agents and visitors to other servers, or accepts them again. Open connections go on, and so do visitors who come nevertheless. */
@@ -52,7 +52,7 @@ export class Departure {
   /** The server ends. Resolves when its ports may close. @param ms how long others get to notice, if there are any */
   async stop(ms: number): Promise<void> {
     this.#stops = true;
-    if ((this.#engine.nodes?.others.length ?? 0) > 0) {
+    if ((this.#engine.nodes?.others.servers.length ?? 0) > 0) {
       this.#log.info(`stopping: load balancers and agents have ${ms / 1000} s to go to other servers`);
       if (!this.#drains) this.#engine.nodes?.leave(true);
       await delay(ms);

@@ -15,12 +15,18 @@ import { version } from './version.ts';
 
 /**
  * The other servers that are running on the database.
- * @param name this server's own @throws {SettingsError} if they can't reach each other
+ * @param name this server's own @param siblings the other processes of this one @throws {SettingsError} if they can't reach each other
  */
-export async function otherServers(store: Store, name: string, { nodeAddress, acme }: Pick<Settings, 'nodeAddress' | 'acme'>): Promise<readonly NodeState[]> {
-  const others = (await store.nodes()).filter((node) => node.alive && node.name !== name);
+export async function otherServers(
+  store: Store,
+  name: string,
+  siblings: ReadonlySet<string>,
+  { nodeAddress, acme }: Pick<Settings, 'nodeAddress' | 'acme'>,
+): Promise<readonly NodeState[]> {
+  const all = (await store.nodes()).filter((node) => node.alive && node.name !== name);
+  const others = all.filter((node) => !siblings.has(node.name));
   const [first] = others;
-  if (first === undefined) return [];
+  if (first === undefined) return all;
   if (nodeAddress === '') {
     throw new SettingsError([`node_address: the server ${first.name} is running on the database: set the address at which it reaches this server`]);
   }
@@ -31,8 +37,14 @@ export async function otherServers(store: Store, name: string, { nodeAddress, ac
     ]);
   }
   if (acme) throw new SettingsError(['acme: several servers on one database cannot use ACME: give the hosts certificate files']);
-  return others;
+  return all;
 }
+
+/** Where processes of one machine reach each other, whose bridges listen on all addresses. */
+export const LOOPBACK = '127.0.0.1';
+
+/** Addresses to listen on that are not those of one place. */
+const ANY: ReadonlySet<string> = new Set(['0.0.0.0', '::']);
 
 /** How long a server that starts waits for what others tell, in ms. */
 const ACQUAINTANCE_MS = 5000;
@@ -43,8 +55,10 @@ export interface JoinParts {
   readonly engine: Engine;
   /** This server's name. */
   readonly name: string;
+  /** The names of the other processes of this one. */
+  readonly siblings: ReadonlySet<string>;
   readonly bridge: BridgeAddress;
-  readonly settings: Pick<Settings, 'nodeAddress' | 'acme'>;
+  readonly settings: Pick<Settings, 'nodeAddress' | 'acme' | 'bridgeHost'>;
   readonly departure: Departure;
   readonly log: Logger;
   /** The key of the installation; undefined = this is SQLite. */
@@ -57,13 +71,17 @@ export interface JoinParts {
  * Says on the database that this server is running, and where others reach it, and connects to them.
  * @returns says that it has ended @throws {SettingsError} if another one was started at the same time, and they can't reach each other
  */
-export async function joinServers({ services, engine, keys, name, bridge, settings, departure, log, onEnd }: JoinParts): Promise<() => Promise<void>> {
+export async function joinServers(
+  { services, engine, keys, name, siblings, bridge, settings, departure, log, onEnd }: JoinParts,
+): Promise<() => Promise<void>> {
   const { store } = services;
-  const { nodeAddress } = settings;
+  const { nodeAddress, bridgeHost } = settings;
+  const { port: bridgePort, linkPort, tls: { port: tlsPort } } = bridge;
   const joiningAt = performance.now();
-  const startedAt = await store.node.join({ name, address: nodeAddress === '' ? '' : `${nodeAddress}:${bridge.port}`, linkPort: bridge.tls.port, version });
-  await otherServers(store, name, settings);
-  if (nodeAddress !== '') engine.nodes?.open({ host: nodeAddress, port: bridge.tls.port, bridgePort: bridge.port }, startedAt.getTime());
+  const startedAt = await store.node.join({ name, address: nodeAddress === '' ? '' : `${nodeAddress}:${bridgePort}`, linkPort, tlsPort, version });
+  await otherServers(store, name, siblings, settings);
+  const near = nodeAddress === '' || ANY.has(bridgeHost) ? LOOPBACK : bridgeHost;
+  if (nodeAddress !== '' || siblings.size > 0) engine.nodes?.open({ host: nodeAddress || near, port: linkPort, bridgePort, tlsPort }, startedAt.getTime());
   const followKey = async (): Promise<void> => {
     try {
       await keys?.follow(name);
@@ -79,7 +97,7 @@ export async function joinServers({ services, engine, keys, name, bridge, settin
     if (!engine.nodes) return;
     await followKey();
     const nodes = await store.nodes();
-    engine.nodes.use(placesOf(nodes), reportedAt);
+    engine.nodes.use(nodes.flatMap((node) => placesOf(siblings.has(node.name) ? { ...node, address: `${near}:${bridgePort}` } : node)), reportedAt);
     // One that can be reached, but can't reach the database itself, goes on serving its agents.
     const reached = new Set(Array.from(engine.nodes.links(), ({ peer }) => peer.name));
     const running = nodes.filter((node) => node.alive || reached.has(node.name)).map((node) => node.name);
@@ -100,11 +118,9 @@ export async function joinServers({ services, engine, keys, name, bridge, settin
   return () => reports.stop();
 }
 
-/** Where the servers that are running can be reached by others. */
-function placesOf(nodes: readonly NodeState[]): NodePeer[] {
-  return nodes.flatMap(({ alive, name, address, linkPort }) => {
-    const at = address.lastIndexOf(':');
-    const host = address.slice(0, at).replace(/^\[(.*)\]$/, '$1');
-    return alive && host !== '' && linkPort > 0 ? [{ name, host, port: linkPort, bridgePort: Number(address.slice(at + 1)) }] : [];
-  });
+/** Where a server can be reached by others; [] = it is not running, or cannot be reached. */
+function placesOf({ alive, name, address, linkPort, tlsPort }: NodeState): NodePeer[] {
+  const at = address.lastIndexOf(':');
+  const host = address.slice(0, at).replace(/^\[(.*)\]$/, '$1');
+  return alive && host !== '' && linkPort > 0 ? [{ name, host, port: linkPort, bridgePort: Number(address.slice(at + 1)), tlsPort: tlsPort || linkPort }] : [];
 }

@@ -15,8 +15,12 @@ export function ownProgram(): readonly string[] {
   return isSea() ? [process.execPath] : [process.execPath, process.argv[1] ?? ''];
 }
 
+/** The flags of Node that child processes inherit. */
+export function ownFlags(): readonly string[] {
+  return process.execArgv.filter((flag) => !OURS_ALONE.test(flag));
+}
+
 /** The command that runs a part of this program as a child process, whether the program is a script or an executable that embeds Node. */
 export function ownCommand(part: typeof SELF_TEST | typeof GENERATE_CERTIFICATE): readonly string[] {
-  const flags = process.execArgv.filter((flag) => !OURS_ALONE.test(flag));
-  return isSea() ? [process.execPath, part] : [process.execPath, ...flags, process.argv[1] ?? '', part];
+  return isSea() ? [process.execPath, part] : [process.execPath, ...ownFlags(), process.argv[1] ?? '', part];
 }

@@ -41,6 +41,11 @@ ${secrets(settings, generated)}${
 `;
 }
 
+/** The line of one of several processes: its name, and the port on which others reach it alone. */
+export function processLine(name: string, number: number, processes: number, linkPort: number): string {
+  return `Node ${name} is ready: process ${number} of ${processes}, reached by other nodes on port ${linkPort}`;
+}
+
 function secrets(settings: Settings, { authKey, authCryptKey, adminPassword }: LoadedSettings['generated']): string {
   const lines = [
     authKey && `  auth key        ${authKey}`,

@@ -31,8 +31,14 @@ export function addServerCommand(program: Command): void {
         return;
       }
       const { settings } = readSettings(input);
+      const own = settings.processes > 1 ? (await import('./processes/own-process.ts')).ownProcess(process.env) : undefined;
+      if (settings.processes > 1 && !own) {
+        const [{ runProcesses }, { createLogs }] = await Promise.all([import('./processes/run-processes.ts'), import('./log.ts')]);
+        process.exitCode = await runProcesses(settings, createLogs(settings)('server'));
+        return;
+      }
       const { runServer } = await import('./server.ts');
-      await runServer(settings, () => loadSettings(input));
+      await runServer(settings, () => loadSettings(input), own).finally(() => own?.end());
     });
 
   for (const name of settingNames) addSettingOptions(server, name);

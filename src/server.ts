@@ -1,6 +1,7 @@
 import https from 'node:https';
 import process from 'node:process';
 import { API_SHARES, createApi } from './api-server.ts';
+import { type OwnProcess } from './processes/own-process.ts';
 import { Departure } from './departure.ts';
 import type { BridgeAddress } from './engine/bridge/bridge.ts';
 import { AcmeFiles } from './engine/acme/files.ts';
@@ -13,11 +14,12 @@ import { CertificateFiles } from './http/certificate-files.ts';
 import { addressOf, close, drain, listen } from './http/listening.ts';
 import { InstallationKeys } from './installation-keys.ts';
 import { createLogs } from './log.ts';
+import { openProcessApi } from './open-process-api.ts';
 import { openPorts } from './open-ports.ts';
 import { openRedirect } from './open-redirect.ts';
-import { joinServers, otherServers } from './other-servers.ts';
+import { joinServers, LOOPBACK, otherServers } from './other-servers.ts';
 import { GENERATE_CERTIFICATE, ownCommand, SELF_TEST } from './own-program.ts';
-import { readyMessage } from './ready-message.ts';
+import { processLine, readyMessage } from './ready-message.ts';
 import { regularly } from './regularly.ts';
 import { reloadOnHangup } from './reload.ts';
 import { Attempts } from './rules/attempts.ts';
@@ -31,7 +33,7 @@ import { nameFormerTokens } from './schema/access/tokens.ts';
 import { acmeOptions } from './settings/acme.ts';
 import { ticketSecret, TICKETS_FILE } from './settings/ticket-secret.ts';
 import { commonSettings } from './settings/common-settings.ts';
-import { ownNodeName } from './settings/node-name.ts';
+import { ownNodeName, processName } from './settings/node-name.ts';
 import { bridgeIdentity } from './settings/bridge-identity.ts';
 import { versionKeyOf } from './settings/tls-identity.ts';
 import { httpTls } from './settings/http-tls.ts';
@@ -62,9 +64,10 @@ const SWEEP_MS = 60_000;
  * Runs the server: starts settings, store, engine, schema and HTTP in this order, then prints the ready message on stdout. SIGHUP reloads
  * certificates. SIGTERM or SIGINT drains the server, and a second signal stops it immediately. Resolves when the server is drained.
  * @param read the settings without secrets that are not generated yet @param load completes them, and generates those secrets
+ * @param own this process among several on this machine; undefined = it is the only one
  * @throws the error that prevents the start, such as a port in use; all ports are closed then
  */
-export async function runServer(read: Settings, load: () => LoadedSettings): Promise<void> {
+export async function runServer(read: Settings, load: () => LoadedSettings, own?: OwnProcess): Promise<void> {
   const logs = createLogs(read);
   const log = logs('server');
   const opened: Array<() => Promise<unknown>> = [];
@@ -89,8 +92,8 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     await shared?.synchronize(firstStartFiles);
     holdYoungGeneration(); // the database's thread has undone it
     log.info({ sockets: sockets.name }, 'socket backend');
-    const name = await ownNodeName(settings);
-    const others = await otherServers(store, name, settings);
+    const { name, siblings, linkHost } = ownPlace(await ownNodeName(settings), own, settings);
+    const others = await otherServers(store, name, siblings, settings);
     const attempts = new Attempts();
     const acme = acmeOptions(settings);
     const engine = new Engine({
@@ -98,10 +101,13 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
       bridgeTls: { port: settings.bridgeTlsPort, identity },
       acme,
       sockets,
+      shared: own?.ports,
+      link: { host: linkHost, port: own && settings.linkPort !== 0 ? settings.linkPort + own.number - 1 : 0 },
       attempts,
       ...keys && {
         node: {
           name,
+          siblings,
           version,
           key: keys.links.current,
           links: settings.nodeLinks,
@@ -194,7 +200,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
     const renewing = certificate && regularly(CERTIFICATE_MS, () => certificate.look(), log, 'the certificate of the API could not be checked');
     opened.push(async () => renewing?.stop());
     // The bridge opens last, when everything it needs is ready, and the event loop is free for many reconnecting agents.
-    bridge = await openPorts(settings, { host: 'bridgeHost', ports: ['bridgePort', 'bridgeTlsPort'] }, () => engine.listen());
+    bridge = await openPorts(settings, { host: 'bridgeHost', ports: ['bridgePort', 'bridgeTlsPort', 'linkPort'] }, () => engine.listen());
     const stopReloading = reloadOnHangup({
       engine,
       certificate,
@@ -205,23 +211,27 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
       },
     });
     opened.push(async () => stopReloading());
+    opened.push(await joinServers({ services, engine, keys, name, siblings, bridge, settings, departure, log, onEnd: endAtOnce }));
     hosts = await openPorts(
       settings,
       { host: 'vhostHost', ports: ['vhostHttpPort', 'vhostHttpsPort'] },
       () => engine.listenHosts({ host: settings.vhostHost, httpPort: settings.vhostHttpPort, httpsPort: settings.vhostHttpsPort }),
     );
-    opened.push(await joinServers({ services, engine, keys, name, bridge, settings, departure, log, onEnd: endAtOnce }));
     await openPorts(
       settings,
       { host: 'httpHost', ports: ['httpPort'] },
-      () => listen(created, settings.httpHost, settings.httpPort, logAcceptErrors(log, settings.httpPort)),
+      () => listen(created, { host: settings.httpHost, port: settings.httpPort, share: own?.ports.of('api') }, logAcceptErrors(log, settings.httpPort)),
     );
     opened.push(() => close(created));
-    const redirect = await openRedirect(settings, API_SHARES, created, log);
+    const single = own && await openProcessApi(settings, own.number, created, log);
+    if (single) opened.push(async () => void single.close());
+    const redirect = await openRedirect(settings, API_SHARES, created, log, own?.ports);
     if (redirect) opened.push(() => close(redirect));
-    const stop = stopSignal(log);
+    const stop = own ? own.stopping : stopSignal(log);
     releaseYoungGeneration();
-    process.stdout.write(readyMessage({ settings, generated, bridge: listening(bridge), hosts, http: addressOf(created), tls }));
+    const text = readyMessage({ settings, generated, bridge: listening(bridge), hosts, http: addressOf(created), tls });
+    if (own) own.ready(text, processLine(name, own.number, settings.processes, bridge.linkPort));
+    else process.stdout.write(text);
 
     const notifyStopping = notifyServiceManager(process.env, log);
     await stop;
@@ -243,6 +253,15 @@ export async function runServer(read: Settings, load: () => LoadedSettings): Pro
 function endAtOnce(error: Error): never {
   process.stderr.write(`adit: ${error.message}; this server ends\n`);
   process.exit(1);
+}
+
+/** Who this process is among the nodes, and where they reach it. @param name the server's, for all its processes */
+function ownPlace(name: string, own: OwnProcess | undefined, { processes, nodeAddress, bridgeHost }: Settings) {
+  if (!own) return { name, siblings: new Set<string>(), linkHost: '' };
+  const names = Array.from({ length: processes }, (_, index) => processName(name, index + 1));
+  const ownName = processName(name, own.number);
+  // If only the other processes have to reach it, nobody else can.
+  return { name: ownName, siblings: new Set(names.filter((each) => each !== ownName)), linkHost: nodeAddress === '' ? LOOPBACK : bridgeHost };
 }
 
 /** The bridge's address; it is set before anything uses it. */

@@ -3,9 +3,21 @@ import type { Targets } from '../targets.ts';
 
 /**
  * By which way a side leads to a target: a port for it alone, or the host `localhost` over HTTP or HTTPS; to the HTTP target also over TLS between
- * server and agent, through a secret tunnel's visitor, or through a proxy that is asked for it; of several servers, at the one that the agent is connected to, or at another one, with links over TLS or in the clear.
+ * server and agent, through a secret tunnel's visitor, or through a proxy that is asked for it; of several servers, at the one that the agent is connected to, or at another one, with links over TLS or in the clear; of a server with one process, or with two.
  */
-export type Way = keyof Targets | 'hosts' | 'secureHosts' | 'tls' | 'secret' | 'socks5' | 'httpProxy' | 'sameServer' | 'otherServer' | 'otherServerPlain';
+export type Way =
+  | keyof Targets
+  | 'hosts'
+  | 'secureHosts'
+  | 'tls'
+  | 'secret'
+  | 'socks5'
+  | 'httpProxy'
+  | 'sameServer'
+  | 'otherServer'
+  | 'otherServerPlain'
+  | 'oneProcess'
+  | 'twoProcesses';
 
 /** One of the programs that are compared. */
 export interface Side {

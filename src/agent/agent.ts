@@ -56,7 +56,7 @@ export class Agent {
           ...attempt,
           onServers: (servers) => {
             attempt.onServers(servers);
-            this.#standby.use(servers);
+            this.#standby.use(servers, attempt.server);
           },
           tls,
           vkey,

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { formatHostPort, type HostPort } from '../rules/host-port.ts';
 import { HandshakeError, type Refusal } from '../wire/handshake-error.ts';
-import type { OtherServer } from '../wire/other-servers.ts';
+import type { OtherServers } from '../wire/other-servers.ts';
 import { messageOf } from '../wire/system-error.ts';
 import type { DialTimeouts } from './dial-bridge.ts';
 import { KnownServers } from './known-servers.ts';
@@ -21,6 +21,8 @@ const DATA_SPREAD_MS = 10_000;
 const LONGEST_ASKED_MS = 60_000;
 /** Refusals that concern one server only: the next one is tried at once. All others would say the same. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['shutdown', 'starting', 'crowded', 'busy']);
+/** Those of them with which a server says that it does not serve at the moment. */
+const ABSENT: ReadonlySet<string> = new Set(['shutdown', 'starting']);
 /** Of how many servers the log says why they could not be reached. */
 const NAMED_PROBLEMS = 4;
 
@@ -65,7 +67,7 @@ export interface SessionAttempt {
   /** Data connections are dialed after this many ms. */
   readonly dataAfterMs: number;
   /** The server tells of the others of its installation. */
-  readonly onServers: (servers: readonly OtherServer[]) => void;
+  readonly onServers: (servers: OtherServers) => void;
   /** The server will end. */
   readonly onDrain: () => void;
 }
@@ -185,6 +187,7 @@ export class KeptConnection<S extends KeptSession> {
   async #open(): Promise<{ readonly session: S; readonly server: HostPort; readonly drained: Promise<undefined> } | Ended> {
     const { servers, timeouts } = await this.#servers.inOrder();
     const problems: Ended[] = [];
+    const refusals: string[] = [];
     for (const server of servers) {
       if (this.#stopped.signal.aborted) break;
       let onDrain: () => void = () => undefined;
@@ -207,11 +210,14 @@ export class KeptConnection<S extends KeptSession> {
         const refusal = error instanceof HandshakeError ? error.refusal : undefined;
         this.#servers.failed(server);
         problems.push(problemWith(formatHostPort(server), error, refusal));
+        if (refusal) refusals.push(refusal.code);
         if (refusal && !ELSEWHERE.has(refusal.code)) break;
       }
     }
     this.#servers.allFailed();
-    return together(problems);
+    // The others at the address may accept it.
+    const elsewhere = this.#servers.severalHere && refusals.length > 0 && refusals.every((code) => ABSENT.has(code));
+    return { ...together(problems), elsewhere };
   }
 }
 

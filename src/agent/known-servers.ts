@@ -2,7 +2,7 @@ import dns from 'node:dns/promises';
 import net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatHostPort, type HostPort } from '../rules/host-port.ts';
-import type { OtherServer } from '../wire/other-servers.ts';
+import type { OtherServer, OtherServers } from '../wire/other-servers.ts';
 import { type DialTimeouts, DIAL_TIMEOUTS, SHORT_TIMEOUTS } from './dial-bridge.ts';
 
 /** A name that is not resolved within this time, in ms, is left to the attempt to connect: the other servers must not wait for it. */
@@ -19,6 +19,7 @@ export class KnownServers {
   readonly #overTls: boolean;
   readonly #random: () => number;
   #others: readonly HostPort[] = [];
+  #here = false;
   /** Those that could not be reached when they were last tried: others come first. */
   readonly #failed = new Set<string>();
   /** Attempts in a row of which each has failed at all servers. */
@@ -32,13 +33,19 @@ export class KnownServers {
   }
 
   /** A server has reported all others of its installation. */
-  tell(reported: readonly OtherServer[]): void {
-    this.#others = reported.map((server) => placeOf(server, this.#overTls));
+  tell({ servers, here }: OtherServers): void {
+    this.#others = servers.map((server) => placeOf(server, this.#overTls));
+    this.#here = here;
+  }
+
+  /** There are several at the address of the last one. */
+  get severalHere(): boolean {
+    return this.#here;
   }
 
   /** There is another server than the last one. */
   get several(): boolean {
-    return this.#given.length + this.#others.length > 1;
+    return this.#here || this.#given.length + this.#others.length > 1;
   }
 
   /**

@@ -3,7 +3,7 @@ import { Answerer } from '../stream-handlers/answerer.ts';
 import type { StreamContext } from '../stream-handlers/stream-handler.ts';
 import { DatagramBudget } from '../wire/datagram-socket.ts';
 import type { Declared } from '../wire/declared.ts';
-import type { OtherServer } from '../wire/other-servers.ts';
+import type { OtherServers } from '../wire/other-servers.ts';
 import type { OverviewPart } from '../wire/overview.ts';
 import type { AgentInfo, AgentMessage } from '../wire/agent-messages.ts';
 import { serverMessageSchema, welcomeSchema, type Welcome } from '../wire/session-messages.ts';
@@ -22,7 +22,7 @@ export interface LinkOptions extends BridgeDialler {
   /** A part of the server's list of this client's tunnels and hosts. */
   readonly onOverview: (part: OverviewPart) => void;
   /** The other servers of the installation. */
-  readonly onServers: (servers: readonly OtherServer[]) => void;
+  readonly onServers: (servers: OtherServers) => void;
   /** The server will end. */
   readonly onDrain: () => void;
   readonly dataAfterMs: number;

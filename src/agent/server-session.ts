@@ -4,13 +4,15 @@ import type { z } from 'zod';
 import { HandshakeError } from '../wire/handshake-error.ts';
 import { keyIdOf, type Role } from '../wire/handshake.ts';
 import { Mux, type Stream } from '../wire/mux.ts';
-import type { OtherServer } from '../wire/other-servers.ts';
+import type { OtherServers } from '../wire/other-servers.ts';
 import { sessionMessageSchema, type SessionWelcome } from '../wire/session-messages.ts';
 import { messageOf } from '../wire/system-error.ts';
 import { type BridgeConnection, type BridgeDialler, dialBridge } from './dial-bridge.ts';
 
 /** Streams of a session that is left arrive for at most this long, in ms. */
 const ON_THE_WAY_MS = 3000;
+/** How often a data connection is dialed again that came to another server at the same address. */
+const MOST_MISSES = 20;
 /** How long they may stay open, in ms. */
 const LONGEST_MS = 86_400_000;
 
@@ -42,7 +44,7 @@ export interface SessionHandlers {
   /** A control message other than those of every session, not yet validated. */
   onControl(message: unknown): void;
   /** The other servers of the installation, all that there are now. */
-  onServers(servers: readonly OtherServer[]): void;
+  onServers(servers: OtherServers): void;
 }
 
 /** Why a session ended. */
@@ -92,6 +94,8 @@ export class ServerSession {
   readonly #log: Logger;
   readonly #mux: Mux;
   #over = false;
+  /** Other servers take connections at the same address. */
+  #sharesAddress = false;
   #said: SessionEnd | undefined;
   #held = 0;
   readonly #onIdle = new Set<() => void>();
@@ -113,8 +117,10 @@ export class ServerSession {
         const { data } = sessionMessageSchema.safeParse(message);
         if (data?.type === 'bye') this.#said = { code: data.code, text: data.text };
         else if (data?.type === 'compress') this.#mux.compress = data.on;
-        else if (data?.type === 'servers') handlers.onServers(data.servers);
-        else if (data?.type === 'ping') this.send({ type: 'pong' });
+        else if (data?.type === 'servers') {
+          this.#sharesAddress = data.here;
+          handlers.onServers(data);
+        } else if (data?.type === 'ping') this.send({ type: 'pong' });
         else if (data?.type !== 'pong') handlers.onControl(message);
       },
       onClose: (reason) => {
@@ -188,13 +194,15 @@ export class ServerSession {
     this.#onIdle.clear();
   }
 
-  async #dialData(id: number): Promise<void> {
+  /** @param left how many more times it may come to another server than that of the session */
+  async #dialData(id: number, left = MOST_MISSES): Promise<void> {
     try {
       const { socket } = await dialBridge(this.#dialler, { role: 'data', keyId: this.#id, key: this.#key, connection: id, info: {} });
       if (this.#over) socket.destroy(true);
       else this.#mux.addDataConnection(socket, id);
     } catch (error) {
       if (this.#over) return;
+      if (this.#sharesAddress && left > 0 && error instanceof HandshakeError && error.refusal?.code === 'unknown-key') return this.#dialData(id, left - 1);
       this.#log.debug({ connection: id }, `a data connection could not be opened: ${messageOf(error)}`);
       this.#mux.dataConnectionFailed(id);
     }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { formatHostPort, type HostPort } from '../rules/host-port.ts';
 import { HandshakeError } from '../wire/handshake-error.ts';
-import type { OtherServer } from '../wire/other-servers.ts';
+import type { OtherServers } from '../wire/other-servers.ts';
 import { sessionWelcome } from '../wire/session-messages.ts';
 import { doubtSchema } from '../wire/standby-messages.ts';
 import { messageOf } from '../wire/system-error.ts';
@@ -13,6 +13,9 @@ import { agreeOnSession, ServerSession } from './server-session.ts';
 
 /** The agents of a server spread their sessions in reserve over this much time, in ms. */
 const SPREAD_MS = 1000;
+/** How soon it tries again when the agent's own server answered instead of another one at the same address, in ms, and how often in a row. */
+const MISSED_MS = 100;
+const MOST_MISSES = 30;
 /** How long a server that is in doubt may take to answer, in ms. */
 const ANSWER_MS = 500;
 
@@ -34,7 +37,7 @@ export class Standby {
   readonly #options: StandbyOptions;
   readonly #random: () => number;
   readonly #delay: ReconnectDelay;
-  /** The servers other than the agent's own. */
+  /** The servers other than the agent's own, which may be at the same address. */
   #places: ReadonlyMap<string, HostPort> = new Map();
   #session: ServerSession | undefined;
   /** The server of the session, or the one that was tried last. */
@@ -43,6 +46,8 @@ export class Standby {
   #dialing = false;
   #timer: NodeJS.Timeout | undefined;
   #asking = false;
+  /** How often in a row the agent's own server answered instead of another one at the same address. */
+  #misses = 0;
   #stopped = false;
 
   constructor(options: StandbyOptions) {
@@ -56,10 +61,11 @@ export class Standby {
     return this.#session && this.#place;
   }
 
-  /** The agent's own server has reported all others. */
-  use(servers: readonly OtherServer[]): void {
+  /** The agent's own server has reported all others. @param own the address of that one */
+  use({ servers, here }: OtherServers, own: HostPort): void {
     const overTls = this.#options.tls !== undefined;
-    this.#places = new Map(servers.map((server) => placeOf(server, overTls)).map((place) => [formatHostPort(place), place]));
+    const places = [...servers.map((server) => placeOf(server, overTls)), ...here ? [own] : []];
+    this.#places = new Map(places.map((place) => [formatHostPort(place), place]));
     if (!this.#places.has(this.#place)) this.#session?.giveUp('another server is the one in reserve');
     this.#dialAfter(this.#random() * SPREAD_MS);
   }
@@ -83,11 +89,14 @@ export class Standby {
     try {
       const session = await this.#open();
       this.#dialing = false;
+      this.#misses = 0;
       if (session) wait = await this.#use(session);
     } catch (error) {
       this.#dialing = false;
       const refused = error instanceof HandshakeError && error.refusal !== undefined;
-      wait = this.#delay.next(refused);
+      // The system gives the connection to one of the servers at the address.
+      const missed = refused && error.refusal?.code === 'same-server' && this.#misses++ < MOST_MISSES;
+      wait = missed ? this.#random() * MISSED_MS : this.#delay.next(refused);
       this.#options.log.debug(`no session in reserve with ${this.#place}: ${messageOf(error)}`);
     }
     this.#dialAfter(wait);

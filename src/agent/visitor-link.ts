@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { OtherServer } from '../wire/other-servers.ts';
+import type { OtherServers } from '../wire/other-servers.ts';
 import type { ByteSocket } from '../wire/socket.ts';
 import { toVisitorSchema, type VisitPath, type VisitorInfo, type VisitWelcome, visitWelcomeSchema } from '../wire/visit-messages.ts';
 import { releaseYoungGeneration } from '../young-generation.ts';
@@ -15,7 +15,7 @@ export interface VisitorLinkOptions extends BridgeDialler {
   readonly log: Logger;
   readonly dataAfterMs: number;
   /** The other servers of the installation. */
-  readonly onServers: (servers: readonly OtherServer[]) => void;
+  readonly onServers: (servers: OtherServers) => void;
   /** The server will end. */
   readonly onDrain: () => void;
   /** When direct paths are tried again. */

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Attempts } from '../rules/attempts.ts';
 import type { ShareLimits } from '../rules/connection-shares.ts';
 import type { PortRange } from '../rules/port-range.ts';
+import type { SharedPorts } from '../wire/shared-ports.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 import type { AcmeOptions } from './acme/acme.ts';
 import type { BridgePlaces, BridgeTiming } from './bridge/bridge.ts';
@@ -19,6 +20,8 @@ export interface EngineOptions {
   readonly bridgePort: number;
   /** The bridge's second port, for TLS; 0 = ephemeral. */
   readonly bridgeTls: BridgePlaces['tls'];
+  /** The TLS port on which the other nodes reach this one, if `shared` is given; 0 = ephemeral. */
+  readonly link?: { readonly host: string; readonly port: number };
   /** The STUN port of p2p tunnels: UDP and TCP, plus UDP on the next port; 0 = ephemeral. Opened on demand. */
   readonly p2pPort: number;
   /** The address on which tunnels listen that request none; absent or "" = all addresses. */
@@ -31,6 +34,8 @@ export interface EngineOptions {
   /** Traces every visitor's connection at level debug; default: no tracing. */
   readonly visitorLog?: Logger;
   readonly sockets?: SocketBackend;
+  /** The ports that other processes on this machine listen on, too; absent = there are no others. */
+  readonly shared?: SharedPorts | undefined;
   /** Maximum concurrent visitor connections, all tunnels and hosts together. */
   readonly visitorShares?: ShareLimits | undefined;
   /** How long a visitor's UDP session may be idle, in ms. */

@@ -34,7 +34,7 @@ import type { Certificates } from './vhost/tls/certificates.ts';
 import { HostPolicy } from './vhost/host-policy.ts';
 import { VHOST_TIMING } from './vhost/slow-visitors.ts';
 import { VHOST_SHARES, type VhostPlaces, VhostServer } from './vhost/vhost-server.ts';
-import { applyChange, loadStored, wantedIds, type Parts } from './wanted-state.ts';
+import { applyChange, loadStored, openTunnels, wantedIds, type Parts } from './wanted-state.ts';
 
 /**
  * Runs the wanted state: the bridge that agents connect to, and a listener for every enabled tunnel. Order: `load`, `listen`, any number
@@ -91,8 +91,7 @@ export class Engine {
 
   /** Opens the bridge; resolves to its address. @throws the system's error when a port cannot be bound */
   listen(): Promise<BridgeAddress> {
-    const { bridgeHost, bridgePort, bridgeTls } = this.#environment.options;
-    return this.#bridge.listen({ host: bridgeHost, port: bridgePort, tls: bridgeTls });
+    return this.#bridge.listen(this.#environment.bridgePlaces);
   }
 
   /** The other servers; undefined = this is the only one. */
@@ -120,9 +119,10 @@ export class Engine {
     this.#declarations = declarations;
   }
 
-  /** Opens the ports of the hosts; resolves to them. @throws the system's error when one cannot be bound */
+  /** Opens the ports of the hosts, and of tunnels that `load` has left closed; resolves to those of the hosts. @throws the system's error when one cannot be bound */
   async listenHosts(places: VhostPlaces): ReturnType<VhostServer['listen']> {
-    const ports = await this.#vhost.listen(places);
+    const ports = await this.#vhost.listen({ ...places, shared: this.#environment.options.shared });
+    await openTunnels(this.#parts);
     this.#environment.certificates.start();
     this.#environment.acme?.start();
     return ports;

@@ -2,7 +2,9 @@ import type { Logger } from 'pino';
 import { Attempts } from '../rules/attempts.ts';
 import { addressSet } from '../rules/ip-access.ts';
 import { netBackend } from '../wire/net-socket.ts';
+import type { SharedPorts } from '../wire/shared-ports.ts';
 import { HALF_CLOSED_MS, type SocketBackend } from '../wire/socket.ts';
+import type { BridgePlaces } from './bridge/bridge.ts';
 import { Acme } from './acme/acme.ts';
 import { Clients } from './client-index.ts';
 import type { ClientEntry } from './clients.ts';
@@ -42,6 +44,8 @@ export class Environment implements PortReserver {
   readonly timing: ProxyTiming;
   /** How long a visitor's UDP session may be idle, in ms. */
   readonly udpIdleMs: number;
+  /** @see EngineOptions.shared */
+  readonly shared: SharedPorts | undefined;
   /** @see EngineOptions.tunnelHost */
   readonly tunnelHost: string;
   /** Which tunnel has which port. */
@@ -61,6 +65,8 @@ export class Environment implements PortReserver {
   readonly trusts: (address: string) => boolean;
   /** The other servers of the installation; undefined = this is the only one. Set by the engine, whose parts it uses. */
   nodes: OtherNodes | undefined;
+  /** The server does not know yet where agents are: no tunnel is opened before the ports of the hosts. */
+  starting: boolean;
   /** The server is stopping: nothing is opened any more. */
   closing = false;
   /** Called, in the queue of changes, when a client is found expired before the sweep. */
@@ -79,6 +85,8 @@ export class Environment implements PortReserver {
     this.halfClosedMs = halfClosedMs;
     this.timing = { ...PROXY_TIMING, ...options.proxyTiming };
     this.udpIdleMs = options.udpIdleMs ?? UDP_IDLE_MS;
+    this.shared = options.shared;
+    this.starting = options.shared !== undefined;
     this.tunnelHost = options.tunnelHost ?? '';
     this.book = new PortBook(allowPorts);
     const trusted = addressSet(options.trustedProxies ?? []);
@@ -90,12 +98,19 @@ export class Environment implements PortReserver {
     this.acme = options.acme && new Acme(options.acme, log, this.now);
     this.certificates = new Certificates(log, this.now, this.acme, options.acme?.ownName);
     this.hosts = new Hosts(this.clients, this.ticker, this.visitors, this.certificates, this.timing.dialMs, (id) => this.tell('host', id), options.publicUrl);
-    this.stunServer = new StunServer({ sockets, log, host: bridgeHost, port: p2pPort });
+    this.stunServer = new StunServer({ sockets, log, host: bridgeHost, port: p2pPort, owned: options.shared?.owned });
+  }
+
+  /** Where the bridge listens. */
+  get bridgePlaces(): BridgePlaces {
+    const { bridgeHost: host, bridgePort: port, bridgeTls: tls, shared, link } = this.options;
+    return { host, port, tls, among: shared && { shared, host, port: 0, ...link } };
   }
 
   /** Why a client's tunnels and hosts may not be served at the moment ("the client is disabled", say); "" = they may. */
   blocked(clientId: number): string {
     if (this.closing) return 'the server is shutting down';
+    if (this.starting) return 'the server is starting';
     const entry = this.clients.get(clientId);
     if (!entry) return 'its client does not exist';
     const blocked = entry.blocked(this.now());

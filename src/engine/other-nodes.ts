@@ -18,6 +18,8 @@ export interface NodeOptions {
   readonly key: string;
   /** How links carry bytes; absent = `tls`. */
   readonly links?: NodeLinkKind;
+  /** The other nodes that are processes on the same machine and the same ports; absent = there are none. */
+  readonly siblings?: ReadonlySet<string>;
   /** A hash of each setting that must be the same on all nodes, by its name. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Other nodes are running already, which may have newer counters than those that were loaded. */

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { ConnectionShares, type ShareLimits } from '../rules/connection-shares.ts';
 import { networkOf } from '../rules/ip-address.ts';
 import { STUN_REQUEST_BYTES, stunResponse } from '../wire/stun.ts';
+import type { OwnedPorts } from '../wire/shared-ports.ts';
 import type { ByteSocket, SocketBackend, SocketServer } from '../wire/socket.ts';
 import { portOf } from '../wire/system-error.ts';
 import { listenProblem } from './ports/listen-error.ts';
@@ -23,7 +24,12 @@ export interface StunServerOptions {
   readonly host: string;
   /** UDP and TCP on this one, and UDP on the next; 0 = any free ones. */
   readonly port: number;
+  /** Other processes answer at the same ports: one of them has these. Absent = there are no others. */
+  readonly owned?: OwnedPorts | undefined;
 }
+
+/** The ports of STUN, for the processes of this machine. */
+const NAME = 'stun';
 
 /**
  * A STUN server: tells visitors and agents of p2p tunnels their public address. Its ports are opened with the first request for a direct path,
@@ -48,7 +54,7 @@ export class StunServer {
   /** Opens its ports if necessary. [] = that failed and was logged; the next call tries again. */
   async ports(): Promise<readonly number[]> {
     if (this.#closed) return [];
-    this.#opening ??= this.#open();
+    this.#opening ??= this.#openOrLeave();
     try {
       return await this.#opening;
     } catch (error) {
@@ -66,11 +72,24 @@ export class StunServer {
     await this.#closeSockets();
   }
 
+  /** Opens the ports, unless another process has them: then it answers there, and this one does when it ends. */
+  async #openOrLeave(): Promise<readonly number[]> {
+    const { owned, port } = this.#options;
+    // Any free ports are not those of another process.
+    if (!owned || port === 0) return this.#open();
+    const onGranted = (): void => {
+      this.#opening = undefined;
+      void this.ports();
+    };
+    return await owned.claim(NAME, onGranted) ? this.#open() : [port, port + 1];
+  }
+
   async #closeSockets(): Promise<void> {
     for (const socket of this.#udp.splice(0)) socket.close();
     for (const socket of this.#connections) socket.destroy();
     await this.#tcp?.close();
     this.#tcp = undefined;
+    this.#options.owned?.release(NAME);
   }
 
   async #open(): Promise<readonly number[]> {

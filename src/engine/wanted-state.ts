@@ -14,7 +14,7 @@ export interface Parts {
 }
 
 /** Loads the stored state at boot and opens the listeners. Those that fail are retried; see the tunnel's state. */
-export async function loadStored({ environment: { admission, hosts, log }, tunnels, clients, batches }: Parts, stored: StoredState): Promise<void> {
+export async function loadStored({ environment: { admission, hosts, log, starting }, tunnels, clients, batches }: Parts, stored: StoredState): Promise<void> {
   await admission.setBlackIpList(stored.blackIpList);
   hosts.serverName = stored.serverName;
   for await (const page of stored.clients) await clients.addAll(page);
@@ -27,9 +27,16 @@ export async function loadStored({ environment: { admission, hosts, log }, tunne
       "hosts are not served: their names are the server's own, and no administrator named them",
     );
   }
-  await tunnels.start();
+  if (!starting) await tunnels.start();
   batches.start();
   clients.awaitExpiries();
+}
+
+/** Opens the tunnels, if other processes listen on the same ports: visitors come there at once, so that waits until this process knows where agents are. Otherwise they are open. */
+export async function openTunnels({ environment, tunnels }: Parts): Promise<void> {
+  if (!environment.starting) return;
+  environment.starting = false;
+  await environment.inOrder(() => tunnels.start());
 }
 
 /** @see EngineFace.wanted */

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import type http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type ListenPlace, listenOn } from '../wire/listen-on.ts';
 
 /** Opens a port. @param onError called for each connection that cannot be accepted, which would end the process otherwise @throws the system's error */
-export async function listen(server: http.Server, host: string, port: number, onError: (error: Error) => void): Promise<http.Server> {
-  server.listen({ host, port });
-  await once(server, 'listening');
+export async function listen(server: http.Server, place: ListenPlace, onError: (error: Error) => void): Promise<http.Server> {
+  await listenOn(server, place);
   return server.on('error', onError);
 }
 

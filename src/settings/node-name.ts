@@ -10,6 +10,15 @@ export function nodeNameFile(dataDir: string): string {
   return path.join(dataDir, 'node-name');
 }
 
+/** The most characters of a name. */
+const MAX_LENGTH = 63;
+
+/** The name of one of several processes of a server. @param name the server's */
+export function processName(name: string, number: number): string {
+  const ending = `-${number}`;
+  return `${name.slice(0, MAX_LENGTH - ending.length)}${ending}`;
+}
+
 /**
  * The name of this node: the setting, or else the host name of the first start. That name is kept in the data directory, since a container has another host name each time it is
  * created.
@@ -24,7 +33,7 @@ export async function ownNodeName({ node, dataDir }: Pick<Settings, 'node' | 'da
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
-  const name = hostname().replaceAll(/[^\w.-]/g, '-').slice(0, 63) || 'node';
+  const name = hostname().replaceAll(/[^\w.-]/g, '-').slice(0, MAX_LENGTH) || 'node';
   await keepPrivately(file, `${name}\n`);
   return name;
 }

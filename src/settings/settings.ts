@@ -131,6 +131,19 @@ export const settingsSchema = z.object({
     help:
       "how servers on one database send visitors' traffic to each other: tls = encrypted; plain = connections with much traffic unencrypted, over bridge_port, which takes less CPU and needs a network that nobody else can read or change; the traffic of clients with `encrypt` is always encrypted",
   }),
+  processes: integer(1, 64).prefault(1).register(settingInfo, {
+    value: 'NUMBER',
+    help: 'how many processes of this server run on this machine, on the same ports, so that it uses more than one core; more than 1 needs PostgreSQL',
+  }),
+  linkPort: port.prefault(0).register(settingInfo, {
+    value: 'PORT',
+    help:
+      'with several processes: the first of the ports, one for each, on which other servers and the other processes reach one of them over TLS; 0 = any free ports',
+  }),
+  processHttpPort: optionalPort.prefault('').register(settingInfo, {
+    value: 'PORT',
+    help: 'with several processes: the first of the ports, one for each, at which the API of one of them alone is reached, for /metrics; empty = none',
+  }),
   invitation: secret.trim().prefault('').register(settingInfo, {
     value: 'TEXT',
     secret: true,

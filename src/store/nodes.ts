@@ -16,6 +16,8 @@ export interface NodeIdentity {
   readonly address: string;
   /** The TLS port of its bridge, on which other nodes connect. */
   readonly linkPort: number;
+  /** The TLS port of its bridge for agents; 0 = the same. */
+  readonly tlsPort: number;
   readonly version: string;
 }
 
@@ -126,12 +128,14 @@ export class Nodes {
   /** All nodes by name. */
   async all(): Promise<NodeState[]> {
     if (this.#parts.dialect === 'sqlite') return this.#own ? [this.#own] : [];
-    return this.#parts.db.$queryRaw<NodeState[]>`SELECT name, address, "linkPort", version, "startedAt", agents, connections, load, "lagMs", draining,
+    return this.#parts.db.$queryRaw<
+      NodeState[]
+    >`SELECT name, address, "linkPort", "tlsPort", version, "startedAt", agents, connections, load, "lagMs", draining,
       NOT stopped AND "seenAt" > timezone('UTC', clock_timestamp()) - ${NODE_DEAD_MS} * interval '1 ms' AS alive FROM "Node" ORDER BY name`;
   }
 
   /** @param since when this node was started, absent = now. @returns it @throws {NodeOutdatedError} */
-  async #takeRow(tx: Transaction, { name, address, linkPort, version }: NodeIdentity, since: Date | undefined, draining: boolean): Promise<Date> {
+  async #takeRow(tx: Transaction, { name, address, linkPort, tlsPort, version }: NodeIdentity, since: Date | undefined, draining: boolean): Promise<Date> {
     // No migration is under way.
     await tx.$executeRaw`SELECT pg_advisory_xact_lock_shared(${MIGRATION_LOCK})`;
     const applied = await tx.$queryRaw<Array<{ name: string }>>`SELECT migration_name AS name FROM _prisma_migrations WHERE rolled_back_at IS NULL`;
@@ -139,7 +143,7 @@ export class Nodes {
     if (later !== undefined) throw new NodeOutdatedError(later.name);
     const startedAt = since ?? (await tx.$queryRaw<Array<{ now: Date }>>`SELECT timezone('UTC', clock_timestamp()) AS now`)[0]?.now ?? new Date();
     await tx.node.deleteMany({ where: { name } });
-    await tx.node.create({ data: { name, address, linkPort, version, incarnation: this.#incarnation, startedAt, seenAt: startedAt, draining } });
+    await tx.node.create({ data: { name, address, linkPort, tlsPort, version, incarnation: this.#incarnation, startedAt, seenAt: startedAt, draining } });
     return startedAt;
   }
 }

@@ -2,6 +2,7 @@ import net from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { BaseSocket } from './base-socket.ts';
 import { failureBehindEnd } from './failure-behind-end.ts';
+import { listenOn } from './listen-on.ts';
 import { unmapped } from './mapped-address.ts';
 import type { ByteSocket, ConnectOptions, ListenOptions, OnDialled, SocketAddress, SocketBackend, SocketServer, SocketSink } from './socket.ts';
 import { socketWatch } from './socket-watch.ts';
@@ -184,43 +185,41 @@ export function timeoutError(host: string, port: number, timeoutMs: number): Err
   return Object.assign(new Error(`no connection to ${host}:${port} within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
 }
 
-function listen(plain: Plain, { host, port, identity, halfClosedMs = Number.POSITIVE_INFINITY, onSocket, onError }: ListenOptions): Promise<SocketServer> {
+async function listen(
+  plain: Plain,
+  { host, port, share, identity, halfClosedMs = Number.POSITIVE_INFINITY, onSocket, onError }: ListenOptions,
+): Promise<SocketServer> {
   let context = identity && serverContext(identity);
-  return new Promise((resolve, reject) => {
-    const server = net.createServer({ ...TUNED, pauseOnConnect: true });
-    // A connection that was reset before it was accepted no longer has an address. This check keeps a flood of those cheap.
-    const accepted = (socket: BaseSocket): void => {
-      socket.halfClosedMs = halfClosedMs;
-      if (socket.remoteAddress === '') socket.destroy();
-      else onSocket(socket);
-    };
-    server.once('error', reject);
-    server.listen({ host: host === '' ? undefined : host, port, backlog: BACKLOG }, () => {
-      server.off('error', reject);
-      server.on('error', onError);
-      if (context) {
-        server.on('connection', (socket) => {
-          if (context) accepted(plain.secured(secureAccepted(socket, context), { carrier: socket, handshakeDone: false }));
-        });
-      } else plain.accept(server, accepted);
-      const address = server.address();
-      if (address === null || typeof address === 'string') throw new Error('a TCP listener has an address');
-      resolve({
-        host: address.address,
-        port: address.port,
-        // The handle is closed synchronously; the callback of close() would wait for the accepted sockets too.
-        close: () =>
-          new Promise((done) => {
-            server.close();
-            setImmediate(done);
-          }),
-        renew: (renewed) => {
-          if (!context) throw new Error('a listener without TLS has no certificate');
-          context = serverContext(renewed);
-        },
-      });
+  const server = net.createServer({ ...TUNED, pauseOnConnect: true });
+  // A connection that was reset before it was accepted no longer has an address. This check keeps a flood of those cheap.
+  const accepted = (socket: BaseSocket): void => {
+    socket.halfClosedMs = halfClosedMs;
+    if (socket.remoteAddress === '') socket.destroy();
+    else onSocket(socket);
+  };
+  await listenOn(server, { host, port, backlog: BACKLOG, share });
+  server.on('error', onError);
+  if (context) {
+    server.on('connection', (socket) => {
+      if (context) accepted(plain.secured(secureAccepted(socket, context), { carrier: socket, handshakeDone: false }));
     });
-  });
+  } else plain.accept(server, accepted);
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('a TCP listener has an address');
+  return {
+    host: address.address,
+    port: address.port,
+    // The handle is closed synchronously; the callback of close() would wait for the accepted sockets too.
+    close: () =>
+      new Promise((done) => {
+        server.close();
+        setImmediate(done);
+      }),
+    renew: (renewed) => {
+      if (!context) throw new Error('a listener without TLS has no certificate');
+      context = serverContext(renewed);
+    },
+  };
 }
 
 /**

@@ -34,6 +34,8 @@ export const nodeInfoSchema = z.object({
   port: z.int().min(1).max(65_535),
   /** The port of its bridge without TLS, for agents. */
   bridgePort: z.int().min(1).max(65_535),
+  /** The TLS port for agents; absent = the same as for nodes. */
+  tlsPort: z.int().min(1).max(65_535).optional(),
 });
 /** @see nodeInfoSchema */
 export type NodeInfo = z.output<typeof nodeInfoSchema>;

@@ -1,5 +1,6 @@
 import type net from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import type { SharePort } from './shared-ports.ts';
 
 /**
  * The only interface between the engine's byte paths and the machine's sockets. Everything that moves bytes (mux, streams,
@@ -99,6 +100,8 @@ export interface ListenOptions {
   readonly host: string;
   /** 0 = ephemeral. */
   readonly port: number;
+  /** Gets a port that other processes have open, too; absent = this process alone has it. */
+  readonly share?: SharePort | undefined;
   /** Enables TLS 1.3. `onSocket` gets sockets before their handshake; the first read waits for it. */
   readonly identity?: TlsIdentity | undefined;
   /** Resets a socket when one of its directions has ended and no bytes have moved in the other for this many ms; absent = never. */

@@ -11,20 +11,20 @@ const others = [{ host: '192.0.2.3', port: 3, tlsPort: 33 }, { host: '2001:db8::
 test('those that were given come first and in their order, then those that a server has reported, in random order', async () => {
   const servers = known('192.0.2.1:1,192.0.2.2:2');
   expect(await order(servers)).toBe('192.0.2.1:1,192.0.2.2:2');
-  servers.tell(others);
+  servers.tell({ servers: others, here: false });
   expect(await order(servers)).toBe('192.0.2.1:1,192.0.2.2:2,192.0.2.3:3,[2001:db8::4]:4');
   const falling = [0.9, 0.1];
   const shuffled = known('192.0.2.1:1', false, () => falling.shift() ?? 0);
-  shuffled.tell(others);
+  shuffled.tell({ servers: others, here: false });
   expect(await order(shuffled)).toBe('192.0.2.1:1,[2001:db8::4]:4,192.0.2.3:3');
   // What it tells next replaces that.
-  servers.tell([{ host: '192.0.2.2', port: 2, tlsPort: 22 }]);
+  servers.tell({ servers: [{ host: '192.0.2.2', port: 2, tlsPort: 22 }], here: false });
   expect(await order(servers)).toBe('192.0.2.1:1,192.0.2.2:2');
 });
 
 test('an agent that goes over TLS uses the TLS ports of the others', async () => {
   const servers = known('192.0.2.1:1', true);
-  servers.tell(others);
+  servers.tell({ servers: others, here: false });
   expect(await order(servers)).toBe('192.0.2.1:1,192.0.2.3:33,[2001:db8::4]:44');
 });
 
@@ -57,4 +57,12 @@ test('a name stands for all of its addresses; one that leads nowhere stays as it
     addresses.length > 1 ? formatServerList(addresses.map((host) => ({ host, port: 1 }))) : 'localhost:1',
   );
   expect(await order(known('no-such-host.invalid:1,192.0.2.2:2'))).toBe('no-such-host.invalid:1,192.0.2.2:2');
+});
+
+test('one that is alone has others if it says that they are at its address', () => {
+  const servers = known('192.0.2.1:1');
+  servers.tell({ servers: [], here: true });
+  expect([servers.several, servers.severalHere]).toEqual([true, true]);
+  servers.tell({ servers: [], here: false });
+  expect([servers.several, servers.severalHere]).toEqual([false, false]);
 });

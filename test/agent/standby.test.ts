@@ -11,6 +11,9 @@ import { CLIENT, startEngine, type TestEngine } from '../support/tunnel.ts';
 const standbyOf = ({ engine }: TestEngine) => engine.records.clients.get(CLIENT.id)?.standby;
 const placeOf = ({ bridge: { host, port, tls } }: TestEngine) => ({ host, port, tlsPort: tls.port });
 
+/** The address of the agent's own server. */
+const OWN = { host: '127.0.0.1', port: 1 };
+
 /** A session in reserve whose agent has a session with a server of the test's making. @param answers what that answers, one doubt after another */
 function standbyBeside(answers: boolean[], answersPings = true) {
   const asked: number[] = [];
@@ -32,7 +35,7 @@ function standbyBeside(answers: boolean[], answersPings = true) {
 test('the own server is left when it does not answer although the one in reserve does, and kept when it answers', async () => {
   const server = await startEngine();
   const { standby, asked, givenUp } = standbyBeside([true, false]);
-  standby.use([placeOf(server)]);
+  standby.use({ servers: [placeOf(server)], here: false }, OWN);
   await eventually(() => standbyOf(server), (session) => session !== undefined);
   for (const times of [1, 2]) {
     // While it asks, another doubt changes nothing.
@@ -49,7 +52,7 @@ test('the own server is left when it does not answer although the one in reserve
 
 test('a server of version 0.1 answers no pings: it is not asked', async () => {
   const [old, server] = [standbyBeside([], false), await startEngine()];
-  old.standby.use([placeOf(server)]);
+  old.standby.use({ servers: [placeOf(server)], here: false }, OWN);
   await eventually(() => standbyOf(server), (session) => session !== undefined);
   standbyOf(server)?.doubt();
   // What ends the session comes behind the doubt.
@@ -62,11 +65,11 @@ test('a server of version 0.1 answers no pings: it is not asked', async () => {
 test('it goes to another server when its own is not among the others any more, or is gone', async () => {
   const [first, second] = [await startEngine(), await startEngine()];
   const { standby } = standbyBeside([]);
-  standby.use([placeOf(first)]);
+  standby.use({ servers: [placeOf(first)], here: false }, OWN);
   await eventually(() => first.engine.counts.standbys, (count) => count === 1);
-  standby.use([placeOf(second)]);
+  standby.use({ servers: [placeOf(second)], here: false }, OWN);
   await eventually(() => [first, second].map(({ engine }) => engine.counts.standbys), ([one, other]) => one === 0 && other === 1);
-  standby.use([placeOf(first), placeOf(second)]);
+  standby.use({ servers: [placeOf(first), placeOf(second)], here: false }, OWN);
   await second.engine.close();
   await eventually(() => standby.place, (place) => place === `127.0.0.1:${first.bridge.port}`);
   expect(first.engine.counts.standbys).toBe(1);

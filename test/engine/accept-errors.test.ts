@@ -13,12 +13,16 @@ test('accepts that fail one after another are one line in the log', () => {
 
 test('the port of the API survives them, and still refuses a port that is taken', async () => {
   const log = new LogRecorder();
-  const server = await listen(http.createServer((_request, response) => response.end('served')), '127.0.0.1', 0, logAcceptErrors(log.logger, 8080));
+  const server = await listen(
+    http.createServer((_request, response) => response.end('served')),
+    { host: '127.0.0.1', port: 0 },
+    logAcceptErrors(log.logger, 8080),
+  );
   const { port } = addressOf(server);
   server.emit('error', new Error('accept ENFILE')); // as Node does
   expect(log.entries).toMatchObject([{ port: 8080, err: { message: 'accept ENFILE' } }]);
   expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('served');
-  await expect(listen(http.createServer(), '127.0.0.1', port, (error) => log.logger.error(error))).rejects.toThrow('EADDRINUSE');
+  await expect(listen(http.createServer(), { host: '127.0.0.1', port }, (error) => log.logger.error(error))).rejects.toThrow('EADDRINUSE');
   expect(log.entries).toHaveLength(1);
   await close(server);
 });

@@ -7,7 +7,7 @@ import type { TestStore } from '../support/test-store.ts';
 
 const shown = { agents: 3, connections: 4, load: 0.25, lagMs: 5 };
 const figures = { ...shown, stopping: false };
-const identity = (name: string) => ({ name, address: `${name}.example:8024`, linkPort: 8025, version: '1.2.3' });
+const identity = (name: string) => ({ name, address: `${name}.example:8024`, linkPort: 8025, tlsPort: 8026, version: '1.2.3' });
 
 eachDialect('a node', (databases) => {
   test('is listed with what it last reported', async () => {

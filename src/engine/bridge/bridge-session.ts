@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import * as z from 'zod';
 import { Mux, type MuxOptions, type Stream } from '../../wire/mux.ts';
-import type { OtherServer, OtherServersMessage } from '../../wire/other-servers.ts';
+import type { OtherServers, OtherServersMessage } from '../../wire/other-servers.ts';
 import { byeSchema } from '../../wire/session-messages.ts';
 import { pingSchema, type Pong } from '../../wire/standby-messages.ts';
 import type { ByteSocket, SocketAddress } from '../../wire/socket.ts';
@@ -119,8 +119,8 @@ export abstract class BridgeSession {
   }
 
   /** Tells the peer of the other servers that it can go to. */
-  tellServers(servers: readonly OtherServer[]): void {
-    const message: OtherServersMessage = { type: 'servers', servers: [...servers] };
+  tellServers({ servers, here }: OtherServers): void {
+    const message: OtherServersMessage = { type: 'servers', servers: [...servers], here };
     this.mux.sendControl(message);
   }
 

@@ -13,8 +13,9 @@ import { NODE_SESSION, nodeInfoSchema, type NodeWelcome } from '../../wire/node-
 import { agentInfoSchema } from '../../wire/agent-messages.ts';
 import type { SessionWelcome, Welcome } from '../../wire/session-messages.ts';
 import { STANDBY_BEATS_MS } from '../../wire/standby-messages.ts';
-import type { OtherServer } from '../../wire/other-servers.ts';
+import { areSeveral, type OtherServers } from '../../wire/other-servers.ts';
 import type { OverviewRow } from '../../wire/overview.ts';
+import type { SharedPorts } from '../../wire/shared-ports.ts';
 import type { ByteSocket, ListenOptions, SocketBackend, SocketServer, TlsIdentity } from '../../wire/socket.ts';
 import { fingerprintOf } from '../../wire/tls.ts';
 import { visitorInfoSchema, type VisitWelcome } from '../../wire/visit-messages.ts';
@@ -62,6 +63,8 @@ export interface BridgePlaces {
   readonly port: number;
   /** A second port, for agents that connect over TLS. */
   readonly tls: { readonly port: number; readonly identity: TlsIdentity };
+  /** Other processes listen on these ports, too; this one also has a TLS port of its own, on which the other nodes reach it. Absent = this process alone listens. */
+  readonly among?: { readonly shared: SharedPorts; readonly host: string; readonly port: number } | undefined;
 }
 
 /** Where agents find the bridge. */
@@ -70,6 +73,8 @@ export interface BridgeAddress {
   readonly port: number;
   /** `fingerprint`: SHA-256 of the certificate, 64 hex digits. */
   readonly tls: { readonly port: number; readonly fingerprint: string };
+  /** The TLS port on which other nodes reach this one: that of agents, unless other processes listen there, too. */
+  readonly linkPort: number;
 }
 
 /** What the bridge depends on. */
@@ -97,7 +102,7 @@ export interface BridgeOptions {
   nodes():
     | (NodeHandlers & {
       readonly name: string;
-      readonly others: readonly OtherServer[];
+      readonly others: OtherServers;
       /** The client's agent, which is connected here, does not answer. */
       doubt(clientId: number): void;
     })
@@ -123,7 +128,7 @@ export class Bridge {
   readonly #npcNotice: NpcNotice;
   #servers: SocketServer[] = [];
   /** undefined = it does not listen yet. */
-  #open: { readonly secure: SocketServer; address: BridgeAddress } | undefined;
+  #open: { readonly secure: readonly SocketServer[]; address: BridgeAddress } | undefined;
   #draining = false;
   /** Agents and visitors are to go to other servers. */
   #leaving = false;
@@ -163,11 +168,13 @@ export class Bridge {
   }
 
   /** @throws the system's error when an address cannot be bound; OpenSSL's when certificate and key don't belong together */
-  async listen({ host, port, tls }: BridgePlaces): Promise<BridgeAddress> {
-    const plain = await this.#listen({ host, port });
-    const secure = await this.#listen({ host, port: tls.port, identity: tls.identity });
-    const address = { host: plain.host, port: plain.port, tls: { port: secure.port, fingerprint: fingerprintOf(tls.identity.certificate) } };
-    this.#open = { secure, address };
+  async listen({ host, port, tls: { port: tlsPort, identity }, among }: BridgePlaces): Promise<BridgeAddress> {
+    const own = among && await this.#listen({ host: among.host, port: among.port, identity });
+    const plain = await this.#listen({ host, port, share: among?.shared.of('bridge') });
+    const secure = await this.#listen({ host, port: tlsPort, identity, share: among?.shared.of('bridge over TLS') });
+    const tls = { port: secure.port, fingerprint: fingerprintOf(identity.certificate) };
+    const address = { host: plain.host, port: plain.port, tls, linkPort: (own ?? secure).port };
+    this.#open = { secure: own ? [secure, own] : [secure], address };
     return address;
   }
 
@@ -181,7 +188,7 @@ export class Bridge {
     const { secure, address } = this.#open;
     const { tls } = address;
     if (fingerprint === tls.fingerprint) return address;
-    secure.renew(identity);
+    for (const server of secure) server.renew(identity);
     this.#options.log.warn(
       { was: tls.fingerprint, now: fingerprint },
       'the bridge uses a new TLS certificate: agents that pin the previous one will refuse it when they reconnect',
@@ -189,7 +196,7 @@ export class Bridge {
     return this.#open.address = { ...address, tls: { ...tls, fingerprint } };
   }
 
-  async #listen(place: Pick<ListenOptions, 'host' | 'port' | 'identity'>): Promise<SocketServer> {
+  async #listen(place: Pick<ListenOptions, 'host' | 'port' | 'identity' | 'share'>): Promise<SocketServer> {
     const server = await this.#options.sockets.listen({
       ...place,
       onSocket: (socket) => this.#onSocket(socket),
@@ -224,8 +231,8 @@ export class Bridge {
   }
 
   /** Tells agents and visitors of all other servers that they can go to. */
-  tellServers(servers: readonly OtherServer[]): void {
-    for (const session of this.#allSessions()) session.tellServers(servers);
+  tellServers(others: OtherServers): void {
+    for (const session of this.#allSessions()) session.tellServers(others);
   }
 
   /** Ends every session and handshake. */
@@ -452,6 +459,10 @@ export class Bridge {
   #acceptStandby(socket: ByteSocket, offer: Offer): void {
     const entry = this.#clientOf(socket, offer);
     if (!entry) return;
+    if (entry.session) {
+      this.#refuse(offer, 'same-server');
+      return;
+    }
     if (!entry.maySession(this.#options.now())) {
       this.#refuse(offer, 'too-often', { retryAfterMs: TOO_OFTEN_MS });
       return;
@@ -502,6 +513,7 @@ export class Bridge {
     const welcome: Welcome = { clientId: entry.wanted.id, sessionId: id, heartbeatMs, compress, answersPings: true };
     const key = offer.accept(welcome);
     this.#replace(entry, socket);
+    entry.standby?.close('same-server');
     const session = new AgentSession({
       id,
       key,
@@ -525,8 +537,8 @@ export class Bridge {
   }
 
   #tellOthers(session: AgentSession | VisitorSession): void {
-    const others = this.#options.nodes()?.others ?? [];
-    if (others.length > 0) session.tellServers(others);
+    const others = this.#options.nodes()?.others;
+    if (others && areSeveral(others)) session.tellServers(others);
   }
 
   #refuse(offer: Offer, code: Reason, { text = reasons[code], ...more }: Partial<Pick<Refusal, 'text' | 'tls' | 'retryAfterMs'>> = {}): void {

@@ -22,6 +22,7 @@ export const reasons = {
   'config-refused': 'the client may not use a configuration file (config_conn_allow is off)',
   starting: 'the server is just starting',
   'too-much-declared': 'the agent declared more at once than a session may',
+  'same-server': 'the agent is connected to this server: its session in reserve must be with another one',
   'same-name': 'another server of the installation has the same name',
   'bad-info': 'the peer describes itself in a way that the server does not understand',
 } as const;

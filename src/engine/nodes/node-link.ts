@@ -11,11 +11,13 @@ import { type LinkKeys, sendKeyProof } from '../bridge/link-keys.ts';
 const CONNECT_MS = 2000;
 const HANDSHAKE_MS = 5000;
 
-/** Where a node is dialed: by others on the TLS port of its bridge, by agents also on the one without TLS. */
+/** Where a node is dialed: by others on a TLS port, by agents on the ports of its bridge. */
 export interface NodeAddress {
   readonly host: string;
   readonly port: number;
   readonly bridgePort: number;
+  /** Absent = the same as for others. */
+  readonly tlsPort?: number | undefined;
 }
 
 /** A node among others. */

@@ -9,7 +9,7 @@ import type { HealthMessage } from '../../wire/health.ts';
 import type { Stream } from '../../wire/mux.ts';
 import type { Opener } from '../../wire/stream.ts';
 import { decodeNodeRequest, type NodeInfo, type NodeLinkKind } from '../../wire/node-messages.ts';
-import type { OtherServer } from '../../wire/other-servers.ts';
+import { areSeveral, type OtherServers } from '../../wire/other-servers.ts';
 import { ask } from './ask.ts';
 import { Absence } from './absence.ts';
 import { Acquaintance } from './acquaintance.ts';
@@ -91,7 +91,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
       onDown: (node) => this.#onReachable(node),
       onQuiet: (node, quiet) => this.#paths.quiet(node, quiet),
     });
-    this.#places = new OtherPlaces(options.name, (others) => parts.bridge.tellServers(others));
+    this.#places = new OtherPlaces(options.name, options.siblings ?? new Set(), (others) => parts.bridge.tellServers(others));
     this.#counters = new KnownCounters({
       environment: parts.environment,
       amongOthers: options.amongOthers ?? false,
@@ -108,7 +108,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
       links: this.#links,
       homeOf: (clientId) => this.#homeOf(clientId),
       isHome: (clientId) => this.isHome(clientId),
-      hasOthers: () => this.others.length > 0,
+      hasOthers: () => areSeveral(this.others),
     });
     this.#absence = new Absence(() => new Map(Array.from(parts.bridge.silences()).filter(([node]) => !this.#reported.has(node))));
     this.#news = new HomeNews(options.name, this.#homes, (message) => this.#links.send(message));
@@ -142,6 +142,16 @@ export class Nodes implements OtherNodes, NodeHandlers {
       for (const link of this.#links.all()) link.checkSecret();
       this.#parts.bridge.checkNodes();
     }, graceMs).unref();
+  }
+
+  /** The other nodes that are processes on the same machine. */
+  get siblings(): ReadonlySet<string> {
+    return this.#options.siblings ?? new Set();
+  }
+
+  /** One of them serves: what comes to the ports is served, whatever this one does. */
+  get siblingServes(): boolean {
+    return this.#places.others.here && Array.from(this.#links.all()).some(({ peer }) => this.siblings.has(peer.name) && !this.#places.isLeaving(peer.name));
   }
 
   /** @param startedAt when this node was started, by the database's clock, in ms since the epoch */
@@ -178,7 +188,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
   }
 
   /** Where agents and visitor programs find the other nodes. */
-  get others(): readonly OtherServer[] {
+  get others(): OtherServers {
     return this.#places.others;
   }
 

@@ -1,23 +1,25 @@
 import { isDeepStrictEqual } from 'node:util';
-import { MAX_OTHER_SERVERS, type OtherServer } from '../../wire/other-servers.ts';
+import { MAX_OTHER_SERVERS, type OtherServers } from '../../wire/other-servers.ts';
 import type { NodePeer } from './node-link.ts';
 
 /** Where agents and visitor programs can go instead of this node. Nodes that are leaving take no agents. */
 export class OtherPlaces {
   readonly #own: string;
-  readonly #onChanged: (others: readonly OtherServer[]) => void;
+  readonly #siblings: ReadonlySet<string>;
+  readonly #onChanged: (others: OtherServers) => void;
   readonly #leaving = new Set<string>();
   #places: readonly NodePeer[] = [];
-  #others: readonly OtherServer[] = [];
+  #others: OtherServers = { servers: [], here: false };
 
-  /** @param own the name of this node */
-  constructor(own: string, onChanged: (others: readonly OtherServer[]) => void) {
+  /** @param own the name of this node @param siblings those at the same address */
+  constructor(own: string, siblings: ReadonlySet<string>, onChanged: (others: OtherServers) => void) {
     this.#own = own;
+    this.#siblings = siblings;
     this.#onChanged = onChanged;
   }
 
   /** From the one after this on: if there are many, each node tells of different ones. */
-  get others(): readonly OtherServer[] {
+  get others(): OtherServers {
     return this.#others;
   }
 
@@ -55,9 +57,12 @@ export class OtherPlaces {
 
   #compare(): void {
     const others = this.#places.filter(({ name }) => name !== this.#own && !this.#leaving.has(name)).toSorted((one, other) => one.name < other.name ? -1 : 1);
-    const after = others.filter(({ name }) => name > this.#own);
-    const reported = [...after, ...others.slice(0, others.length - after.length)].slice(0, MAX_OTHER_SERVERS)
-      .map(({ host, bridgePort, port }) => ({ host, port: bridgePort, tlsPort: port }));
+    const elsewhere = others.filter(({ name }) => !this.#siblings.has(name));
+    const after = elsewhere.filter(({ name }) => name > this.#own);
+    const places = [...after, ...elsewhere.slice(0, elsewhere.length - after.length)]
+      .map(({ host, port, bridgePort, tlsPort = port }) => [`${host} ${bridgePort}`, { host, port: bridgePort, tlsPort }] as const);
+    // Processes of one machine have one address.
+    const reported = { servers: [...new Map(places).values()].slice(0, MAX_OTHER_SERVERS), here: elsewhere.length < others.length };
     if (isDeepStrictEqual(reported, this.#others)) return;
     this.#others = reported;
     this.#onChanged(reported);

@@ -1,6 +1,7 @@
 import { TcpPort } from './tcp-port.ts';
 import { UdpPort } from './udp-port.ts';
 import type { Logger } from 'pino';
+import type { SharedPorts } from '../../wire/shared-ports.ts';
 import type { SocketBackend } from '../../wire/socket.ts';
 import { errnoOf } from '../../wire/system-error.ts';
 import { checkAddress, type PortAddress, type PortBook, PortUnavailableError } from './port-book.ts';
@@ -16,6 +17,8 @@ export interface PortReserver {
   readonly log: Logger;
   /** Where tunnels listen that request no address; "" = on all addresses. */
   readonly tunnelHost: string;
+  /** The ports that other processes on this machine listen on, too; undefined = there are no others. */
+  readonly shared: SharedPorts | undefined;
 }
 
 /**
@@ -24,7 +27,11 @@ export interface PortReserver {
  */
 export async function bindPort(reserver: PortReserver, address: PortAddress): Promise<HeldPort> {
   try {
-    return await bindHeldPort(reserver, address);
+    const { owned } = reserver.shared ?? {};
+    if (address.transport !== 'udp' || !owned) return await bindHeldPort(reserver, address);
+    const name = ownedName(reserver, address);
+    if (!await owned.claimNow(name)) throw Object.assign(new Error('another process of this server has the port'), { code: 'EADDRINUSE' });
+    return await bindHeldPort(reserver, address, () => owned.release(name));
   } catch (error) {
     const holder = errnoOf(error) === 'EADDRINUSE' ? null : undefined;
     throw new PortUnavailableError(listenProblem(error, address.serverIp || reserver.tunnelHost, address.port), { cause: error, holder });
@@ -38,7 +45,7 @@ export async function bindPort(reserver: PortReserver, address: PortAddress): Pr
 export async function bindVisitorPort(reserver: PortReserver, serverIp: string): Promise<UdpPort> {
   const held = reserver.book.restricted
     ? await bindFreePort(reserver, { transport: 'udp', serverIp })
-    : await bindPort(reserver, { transport: 'udp', serverIp, port: 0 });
+    : await bindHeldPort(reserver, { transport: 'udp', serverIp, port: 0 });
   if (held.transport !== 'udp') throw new Error('a UDP port was asked for');
   return held;
 }
@@ -72,11 +79,20 @@ export type HeldPort = TcpPort | UdpPort;
 
 /**
  * Binds now.
+ * @param onClosed of a UDP port: called when it is free again, also if it cannot be bound
  * @throws the system's error, its `code` the errno name
  */
 export function bindHeldPort(
-  { sockets, log, tunnelHost }: Omit<PortReserver, 'book'>,
+  { sockets, log, tunnelHost, shared }: Omit<PortReserver, 'book'>,
   { transport, serverIp: host, port }: PortAddress,
+  onClosed?: () => void,
 ): Promise<HeldPort> {
-  return transport === 'tcp' ? TcpPort.bind(sockets, { host, port }, log, tunnelHost) : UdpPort.bind({ host, port }, log, tunnelHost);
+  return transport === 'tcp'
+    ? TcpPort.bind(sockets, { host, port }, log, tunnelHost, shared?.of('tunnel'))
+    : UdpPort.bind({ host, port }, log, tunnelHost, onClosed);
+}
+
+/** The name of a UDP port for the processes of this machine, of which one can have it. */
+export function ownedName({ tunnelHost }: Pick<PortReserver, 'tunnelHost'>, { serverIp, port }: Omit<PortAddress, 'transport'>): string {
+  return `udp ${serverIp || tunnelHost} ${port}`;
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { SharePort } from '../../wire/shared-ports.ts';
 import type { ByteSocket, SocketBackend, SocketServer } from '../../wire/socket.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
 
@@ -23,6 +24,7 @@ export class TcpPort {
   /**
    * Binds now. Accepts that fail later (out of file descriptors, say) are logged.
    * @param anyHost the address for tunnels that request none; "" = all
+   * @param share as for `ListenOptions`
    * @throws the system's error, its `code` the errno name
    */
   static async bind(
@@ -30,11 +32,13 @@ export class TcpPort {
     address: { readonly host: string; readonly port: number },
     log: Logger,
     anyHost: string,
+    share?: SharePort,
   ): Promise<TcpPort> {
     const held = new TcpPort(address.host);
     held.#server = await backend.listen({
       host: address.host || anyHost,
       port: address.port,
+      share,
       onSocket: (socket) => held.#onSocket(socket),
       onError: logAcceptErrors(log, address.port),
     });

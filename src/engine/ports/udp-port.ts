@@ -9,20 +9,33 @@ export class UdpPort {
   readonly host: string;
   readonly #socket: UdpSocket;
   readonly #log: Logger;
+  readonly #onClosed: () => void;
 
-  private constructor(host: string, socket: UdpSocket, log: Logger) {
+  private constructor(host: string, socket: UdpSocket, log: Logger, onClosed: () => void) {
     this.host = host;
     this.#socket = socket;
     this.#log = log;
+    this.#onClosed = onClosed;
   }
 
   /**
    * Binds now; all addresses are those of IPv4 and IPv6, as far as the machine has them.
    * @param anyHost the address for tunnels that request none; "" = all
+   * @param onClosed called when the port is free again, also if it cannot be bound
    * @throws the system's error, its `code` the errno name
    */
-  static async bind({ host, port }: { readonly host: string; readonly port: number }, log: Logger, anyHost: string): Promise<UdpPort> {
-    return new UdpPort(host, await UdpSocket.bind({ host: host || anyHost, port }), log);
+  static async bind(
+    { host, port }: { readonly host: string; readonly port: number },
+    log: Logger,
+    anyHost: string,
+    onClosed: () => void = () => undefined,
+  ): Promise<UdpPort> {
+    try {
+      return new UdpPort(host, await UdpSocket.bind({ host: host || anyHost, port }), log, onClosed);
+    } catch (error) {
+      onClosed();
+      throw error;
+    }
   }
 
   /** The port that was bound. */
@@ -41,7 +54,8 @@ export class UdpPort {
   }
 
   /** Frees the port. */
-  close(): Promise<void> {
-    return this.#socket.close();
+  async close(): Promise<void> {
+    await this.#socket.close();
+    this.#onClosed();
   }
 }

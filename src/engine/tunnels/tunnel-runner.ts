@@ -11,7 +11,7 @@ import type { ClientTunnel } from '../clients.ts';
 import type { Traffic, TunnelState, WantedTunnel } from '../face.ts';
 import { afterMessage, healthyTargets, type ReportedHealth, sameHealthy } from '../health/reported-health.ts';
 import { keptBytes, Meter, refusalsOf, type StoredBytes, trafficOf } from '../limits/meter.ts';
-import { bindHeldPort, type HeldPort } from '../ports/reserve-port.ts';
+import { bindHeldPort, type HeldPort, ownedName } from '../ports/reserve-port.ts';
 import { listenProblem } from '../ports/listen-error.ts';
 import type { PortAddress } from '../ports/port-book.ts';
 import type { Connections } from './connections.ts';
@@ -37,6 +37,8 @@ class TunnelParts {
   visits: Visits | undefined;
   server: TunnelServer | undefined;
   held: HeldPort | undefined;
+  /** Its UDP port, which another process on this machine has. */
+  elsewhere: PortAddress | undefined;
   retry: NodeJS.Timeout | undefined;
   /** Of opening the listener, in a row. */
   failures = 0;
@@ -104,10 +106,15 @@ export class TunnelRunner implements VisitedTunnel, ClientTunnel {
     return this.#usedContext.connections;
   }
 
-  /** Whether its own listener occupies the port. */
+  /** Whether its own listener occupies the port, or that of another process for this tunnel. */
   listensOn(transport: Transport, port: number): boolean {
-    const held = this.#parts?.held;
+    const held = this.#parts?.held ?? this.#parts?.elsewhere;
     return held?.transport === transport && held.port === port;
+  }
+
+  /** Another process on this machine has its UDP port. */
+  get elsewhere(): boolean {
+    return this.#parts?.elsewhere !== undefined;
   }
 
   get id(): number {
@@ -289,9 +296,10 @@ export class TunnelRunner implements VisitedTunnel, ClientTunnel {
 
   /** Frees the port; open connections stay. */
   async closeListener(): Promise<void> {
-    const held = this.#parts?.held;
-    if (this.#parts) this.#parts.held = undefined;
+    const { held, elsewhere } = this.#parts ?? {};
+    if (this.#parts) this.#parts.held = this.#parts.elsewhere = undefined;
     this.#status = STOPPED;
+    if (elsewhere) this.#environment.shared?.owned.release(ownedName(this.#environment, elsewhere));
     await held?.close();
   }
 
@@ -303,9 +311,9 @@ export class TunnelRunner implements VisitedTunnel, ClientTunnel {
   }
 
   get #listensAsWanted(): boolean {
-    const held = this.#parts?.held;
+    const { held, elsewhere } = this.#parts ?? {};
     const listener = this.#listener;
-    return held?.port === listener?.port && held?.host === listener?.serverIp;
+    return (held ?? elsewhere)?.port === listener?.port && (held?.host ?? elsewhere?.serverIp) === listener?.serverIp;
   }
 
   async #bind(): Promise<void> {
@@ -317,7 +325,9 @@ export class TunnelRunner implements VisitedTunnel, ClientTunnel {
     }
     const { port, serverIp } = listener;
     try {
-      this.#open(await bindHeldPort(this.#environment, listener));
+      const held = await this.#bindOrLeave(listener);
+      if (held) this.#open(held);
+      else this.#status = RUNNING;
     } catch (error) {
       const wait = Math.min(RETRY.first * 2 ** this.#used.failures++, RETRY.longest);
       const problem = listenProblem(error, serverIp || this.#environment.tunnelHost, port);
@@ -325,6 +335,23 @@ export class TunnelRunner implements VisitedTunnel, ClientTunnel {
       this.#environment.log.warn({ tunnelId: this.#wanted.id, port, retryMs: wait }, `a tunnel's listener cannot be opened: ${problem}`);
       this.#used.retry = setTimeout(() => this.#environment.inBackground(() => this.sync()), wait).unref();
     }
+  }
+
+  /** Binds its port, unless another process on this machine has it: then this one gets it when the other one ends. @throws the system's error */
+  async #bindOrLeave(listener: PortAddress): Promise<HeldPort | undefined> {
+    const { owned } = this.#environment.shared ?? {};
+    if (listener.transport !== 'udp' || !owned) return bindHeldPort(this.#environment, listener);
+    const name = ownedName(this.#environment, listener);
+    const onGranted = (): void =>
+      this.#environment.inBackground(async () => {
+        if (this.#parts?.elsewhere !== listener) return; // it has been released since
+        this.#parts.elsewhere = undefined;
+        await this.#bind();
+        this.#tell();
+      });
+    if (await owned.claim(name, onGranted)) return bindHeldPort(this.#environment, listener, () => owned.release(name));
+    this.#used.elsewhere = listener;
+    return undefined;
   }
 
   #open(held: HeldPort): void {

@@ -80,7 +80,8 @@ export class Tunnels {
     this.#environment.book.check(address, replaces);
     const own = replaces === undefined ? undefined : this.#runners.get(replaces);
     if (!own?.listensOn(transport, port)) return this.#lease(await bindPort(this.#environment, address));
-    if (own.wanted.serverIp === serverIp) return { id: this.#leases.add({ port: undefined, restore: () => Promise.resolve() }), port };
+    // Another process closes and opens the listener when the change is applied.
+    if (own.wanted.serverIp === serverIp || own.elsewhere) return { id: this.#leases.add({ port: undefined, restore: () => Promise.resolve() }), port };
     // Its own listener occupies the port: close it first, and open it again if the change fails.
     await own.closeListener();
     try {

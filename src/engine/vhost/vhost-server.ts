@@ -2,6 +2,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'nod
 import type { Logger } from 'pino';
 import type { HostRequest } from '../../rules/host-route.ts';
 import type { ByteSocket, SocketBackend, SocketServer } from '../../wire/socket.ts';
+import type { SharedPorts } from '../../wire/shared-ports.ts';
 import { splice } from '../../wire/splice.ts';
 import { ConnectionShares, type ShareLimits } from '../../rules/connection-shares.ts';
 import { logAcceptErrors } from '../limits/accept-errors.ts';
@@ -41,6 +42,8 @@ export interface VhostPlaces {
   readonly host: string;
   readonly httpPort: number;
   readonly httpsPort: number;
+  /** The ports that other processes listen on, too; absent = there are no others. */
+  readonly shared?: SharedPorts | undefined;
 }
 
 /** Most connections of visitors to hosts. */
@@ -99,14 +102,15 @@ export class VhostServer implements VhostContext {
   }
 
   /** Resolves to the ports. @throws the system's error when one can't be bound */
-  async listen({ host, httpPort, httpsPort }: VhostPlaces): Promise<{ readonly httpPort: number; readonly httpsPort: number }> {
+  async listen({ host, httpPort, httpsPort, shared }: VhostPlaces): Promise<{ readonly httpPort: number; readonly httpsPort: number }> {
     this.#http = await this.#options.sockets.listen({
       host,
       port: httpPort,
+      share: shared?.of('hosts'),
       onSocket: (socket) => this.#proxied.accept(socket),
       onError: logAcceptErrors(this.#options.log, httpPort),
     });
-    this.#httpsPort = await this.#https.listen(host, httpsPort);
+    this.#httpsPort = await this.#https.listen(host, httpsPort, shared?.of('https hosts'));
     this.#slow.start();
     return { httpPort: this.#http.port, httpsPort: this.#httpsPort };
   }

@@ -103,12 +103,9 @@ async function leasePort(
 ): Promise<PortLease | undefined> {
   const { engine, log } = context;
   if (transportOf(mode) === undefined) return undefined;
-  let lease = await engine.reservePort({ mode, port, serverIp, replaces });
-  if ('unavailable' in lease) {
-    // Another server may have freed the port, which the engine does not know yet.
-    await context.catchUp();
-    lease = await engine.reservePort({ mode, port, serverIp, replaces });
-  }
+  // Another server may have used or freed the port, which the engine does not know yet.
+  await context.catchUp();
+  const lease = await engine.reservePort({ mode, port, serverIp, replaces });
   if (!('unavailable' in lease)) return lease;
   // The response has the contract's text; the exact reason is for the operator.
   log.info({ port, serverIp, reason: lease.unavailable }, 'a port was refused');

@@ -1,13 +1,14 @@
-import { once } from 'node:events';
 import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import net from 'node:net';
 import tls from 'node:tls';
 import type { Logger } from 'pino';
 import { ConnectionShares, type ShareLimits } from '../../../rules/connection-shares.ts';
+import { listenOn } from '../../../wire/listen-on.ts';
 import { byteSocket } from '../../../wire/net-socket.ts';
 import type { PairOrigin } from '../../../wire/socket-pair.ts';
 import { type TurnLimits, Turns } from '../../../wire/turns.ts';
 import type { ByteSocket, SocketBackend } from '../../../wire/socket.ts';
+import type { SharePort } from '../../../wire/shared-ports.ts';
 import { withOrigin } from '../../../wire/with-origin.ts';
 import { requestedHost } from '../../../rules/host-name.ts';
 import { logAcceptErrors } from '../../limits/accept-errors.ts';
@@ -94,10 +95,9 @@ export class HttpsFront {
     this.#server = net.createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000 }, (socket) => this.#onSocket(socket));
   }
 
-  /** Resolves to the port. @throws the system's error */
-  async listen(host: string, port: number): Promise<number> {
-    this.#server.listen({ host: host === '' ? undefined : host, port, backlog: 4096 });
-    await once(this.#server, 'listening');
+  /** Resolves to the port. @param share as for `ListenOptions` @throws the system's error */
+  async listen(host: string, port: number, share: SharePort | undefined): Promise<number> {
+    await listenOn(this.#server, { host, port, backlog: 4096, share });
     this.#server.on('error', logAcceptErrors(this.#context.log, port));
     const address = this.#server.address();
     if (address === null || typeof address === 'string') throw new Error('a TCP listener has an address');

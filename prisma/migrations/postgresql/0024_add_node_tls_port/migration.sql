@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "Node" ADD COLUMN     "tlsPort" INTEGER NOT NULL DEFAULT 0;
