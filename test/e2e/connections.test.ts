@@ -34,7 +34,7 @@ test.each(['net', 'onread', 'captured'])(
     expect((await getClient(server, clientId)).NowConn).toBe(0);
     expect(accepted).toBe(COUNT + 2 * AT_ONCE);
   },
-  sized(60_000, 3_600_000),
+  sized(180_000, 3_600_000),
 );
 
 async function visitMany(port: number, count: number): Promise<void> {
