@@ -168,7 +168,7 @@ describeWith('initdb', 'several processes of one server', () => {
     const agent = await startAgent(server, 'the key of the agent', { ADIT_LOG_LEVEL: 'debug' });
     const tunnel = await openTunnel(server, clientId, echo.address);
     const udp = await openTunnel(server, clientId, (await udpEcho()).address, 'udp');
-    await agent.says(/session in reserve with/);
+    await agent.says(/agent: session in reserve with \S+\n/);
     const homeOf = async () => (await nodesOf(server)).find(({ agents }) => agents === 1)?.name;
     const home = await eventuallyAsync(homeOf, (name) => name !== undefined) ?? '';
     const pidOf = async (name: string): Promise<number> => {
@@ -201,7 +201,8 @@ describeWith('initdb', 'several processes of one server', () => {
     expect(failures.slice(1)).toEqual([]);
 
     const frozen = await eventuallyAsync(homeOf, (name) => name !== undefined && name !== home) ?? '';
-    await agent.says(/session in reserve with[^]*connected to[^]*session in reserve with/);
+    // With the process that was started again.
+    await agent.says(/agent: connected to[^]*agent: connected to[^]*agent: session in reserve with \S+\n(?![^]*agent: session in reserve with \S+ ended)/);
     const pid = await pidOf(frozen);
     process.kill(pid, 'SIGSTOP');
     const [atFreeze, lost] = [served, failures.length];
