@@ -2,6 +2,7 @@ import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { bundlingAgent } from './agent-file.mjs';
 import { install, missingPackages } from './install.mjs';
+import { leanerPackages } from './leaner-packages.mjs';
 import { withLock } from './lock.mjs';
 import { queryCompiler } from './query-compiler.mjs';
 import { root, run, say } from './run.mjs';
@@ -41,7 +42,14 @@ const steps = [
     compile,
     () => [
       ...files('src', /\.ts$/, isProgram),
-      ...inRoot('tsconfig.json', 'package.json', 'src/prepare/steps.mjs', 'src/prepare/agent-file.mjs', 'src/prepare/query-compiler.mjs'),
+      ...inRoot(
+        'tsconfig.json',
+        'package.json',
+        'src/prepare/steps.mjs',
+        'src/prepare/agent-file.mjs',
+        'src/prepare/query-compiler.mjs',
+        'src/prepare/leaner-packages.mjs',
+      ),
     ],
     'dist/main.js',
   ),
@@ -98,7 +106,7 @@ export const bundling = (outdir) => ({
   platform: 'node',
   target: 'node20',
   external: [...native, ...withFiles],
-  plugins: [queryCompiler],
+  plugins: [queryCompiler, ...leanerPackages],
   logLevel: 'error',
   // Minified, since Node keeps the source in memory. Names and lines stay for stack traces.
   minifySyntax: true,

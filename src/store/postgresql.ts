@@ -12,6 +12,7 @@ import { applyMigrations, MIGRATION_LOCK, readMigrations } from './migrations.ts
 import type { Migration, MigrationDatabase } from './migrations.ts';
 import { NODE_DEAD_MS } from './nodes.ts';
 import { clientOptions, LOCK_WAIT_MS, SHORT_LOCK_WAIT_MS } from './prisma-options.ts';
+import { tierUpLater } from './query-compiler-tiering.ts';
 import type { Savepoints } from './transaction.ts';
 
 /** How long an unused connection is kept, in ms: less than the silence after which it would end (database-sockets.ts), since nothing is sent on it. */
@@ -55,6 +56,7 @@ export async function openPostgresql(url: string, log: Logger, alone: boolean, o
     });
     const migrations = await readMigrations('postgresql');
     const applied = await migrate(new pg.Client(shared), migrations);
+    tierUpLater();
     const db = new PrismaClient({ ...clientOptions, adapter });
     await db.$connect();
     return { db, reader: new PostgresqlReader(pool, searchPool), applied, where, presence, savepoints, migrations: migrations.map(({ name }) => name) };

@@ -8,6 +8,7 @@ import { applyMigrations, readMigrations } from './migrations.ts';
 import type { MigrationDatabase } from './migrations.ts';
 import { clientOptions } from './prisma-options.ts';
 import { makePrivate } from './private-file.ts';
+import { tierUpLater } from './query-compiler-tiering.ts';
 import { SqliteAdapterFactory } from './sqlite/adapter.ts';
 import { openDatabase, type SqliteDatabase } from './sqlite/binding.ts';
 import type { WriterRequest } from './sqlite/protocol.ts';
@@ -34,6 +35,7 @@ export async function openSqlite(dataDir: string, onLost: (error: Error) => void
     const reader = new SqliteReader(file, writer);
     await writer.started();
     const savepoints = new SqliteAdapterFactory(writer);
+    tierUpLater();
     const db = new PrismaClient({ ...clientOptions, adapter: savepoints });
     await db.$connect();
     return { db, reader, applied, where: file, savepoints };
