@@ -91,7 +91,7 @@ export function auditDownload({ store, now }: Pick<Services, 'store' | 'now'>, c
       await pipeline(Readable.from(after(first, text), { objectMode: false, highWaterMark: 1 }), response);
     } catch (error) {
       // Any other error means that the caller has gone.
-      if (error instanceof AditError && !response.headersSent) fail(response, isOutage(error.code) ? 503 : 500, error);
+      if (error instanceof AditError && !response.headersSent) fail(response, statusOf(error), error);
     } finally {
       const left = (running.get(share) ?? 1) - 1;
       if (left > 0) running.set(share, left);
@@ -171,6 +171,12 @@ function cell(value: unknown): string {
 
 function parsed(json: string | null): unknown {
   return json === null ? null : JSON.parse(json);
+}
+
+/** The status for an error that ended a download before it began. */
+function statusOf({ code }: AditError): number {
+  if (code === 'SEARCH_TOO_BROAD') return 400;
+  return isOutage(code) ? 503 : 500;
 }
 
 function fail(response: Response, status: number, { message, extensions }: AditError): void {

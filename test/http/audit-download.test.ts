@@ -1,8 +1,9 @@
 import { get, type IncomingMessage } from 'node:http';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { z } from 'zod';
 import type { Caller } from '../../src/rules/caller.ts';
 import { addAuditEntries, type NewAuditEntry } from '../../src/store/audit.ts';
+import { SearchTooBroadError } from '../../src/store/errors.ts';
 import { basic, testApps, type TestApp } from '../support/http.ts';
 
 const start = testApps();
@@ -146,6 +147,20 @@ test('a parameter that means nothing is refused by its name', async () => {
     const response = await download(app, 'ndjson', { [name]: value });
     expect([name, response.status, await response.json()]).toMatchObject([name, 400, { errors: [{ extensions: { code: 'INVALID_INPUT', field: name } }] }]);
   }
+});
+
+test.each([
+  ['SEARCH_TOO_BROAD', 400, new SearchTooBroadError()],
+  ['DATABASE_UNAVAILABLE', 503, Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })],
+  ['INTERNAL', 500, new Error('oops')],
+])('a log that cannot be read: %s is answered with %i', async (code, status, error) => {
+  const app = await startWithEntries();
+  const spy = jest.spyOn(app.api.services.store, 'auditPages').mockImplementation(() => {
+    throw error;
+  });
+  const response = await download(app, 'csv', { search: 'office' });
+  expect([response.status, await response.json()]).toMatchObject([status, { errors: [{ extensions: { code } }] }]);
+  spy.mockRestore();
 });
 
 test('nobody but an administrator gets the log; only a person in a browser is asked for a password', async () => {

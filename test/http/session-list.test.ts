@@ -41,6 +41,30 @@ test('a session that is older than a week is not listed, however recently it was
   expect(sessions.map(({ id }) => id)).toEqual(['ab'.repeat(8)]);
 });
 
+test('a session names the account that it belongs to, and the list knows which one is the own', async () => {
+  const app = await start();
+  const { db } = app.api.services.store;
+  const user = await db.user.create({ data: { username: 'alice', passwordHash: '' } });
+  await db.client.create({ data: { vkey: 'one', remark: 'another' } });
+  const client = await db.client.create({ data: { vkey: 'two', remark: 'office' } });
+  const now = Date.now();
+  await db.session.createMany({
+    data: [
+      session('ab', new Date(now)),
+      { ...session('cd', new Date(now - 1)), kind: 'user', userId: user.id },
+      { ...session('ef', new Date(now - 2)), kind: 'client', clientId: client.id },
+    ],
+  });
+  const query = '{ sessions { role isOwn user { username } client { remark } } }';
+  expect((await app.api.run(query, {}, { kind: 'admin', sessionId: 'ab'.repeat(32) })).data).toEqual({
+    sessions: [
+      { role: 'ADMINISTRATOR', isOwn: true, user: null, client: null },
+      { role: 'USER', isOwn: false, user: { username: 'alice' }, client: null },
+      { role: 'CLIENT', isOwn: false, user: null, client: { remark: 'office' } },
+    ],
+  });
+});
+
 test('users see no sessions, nor the traffic of the server, and the order by last connection puts the newest first', async () => {
   const app = await start();
   const { api } = app;

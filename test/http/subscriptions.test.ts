@@ -4,6 +4,7 @@ import { onlineState } from '../support/client-state.ts';
 import { EventRate, eventCostPerSecond } from '../../src/http/event-results.ts';
 import { limits } from '../../src/http/graphql-limits.ts';
 import { newToken } from '../../src/schema/access/tokens.ts';
+import { rowLimits } from '../../src/schema/lists/page.ts';
 import { eventually } from '../support/eventually.ts';
 import { basic, testApps, type TestApp } from '../support/http.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
@@ -132,6 +133,18 @@ test.each(['TUNNEL', 'HOST'])(
   },
   30_000,
 );
+
+test('traffic of several records is limited to as many as a page has; duplicates count once', async () => {
+  const app = await start();
+  const [id = 0] = await seedClients(app.api.services.store, 1);
+  app.api.engine.clients.set(id, online);
+  const query = 'subscription ($ids: [ID!]!) { trafficOfEachEverySecond(resource: CLIENT, ids: $ids) { traffic { rate } } }';
+  const trafficOf = (ids: readonly number[]) => subscribe(app, query, basic(), { ids });
+  const same = await trafficOf(Array.from({ length: rowLimits.most + 1 }, () => id));
+  expect(await same.next()).toEqual({ data: { trafficOfEachEverySecond: [{ traffic: { rate: 1000 } }] } });
+  const different = await trafficOf(Array.from({ length: rowLimits.most + 1 }, (_, index) => id + index));
+  expect((await different.next())?.errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'ids', most: rowLimits.most });
+});
 
 /** Reads what was sent before, until the subscription ends. */
 async function ends(subscription: Awaited<ReturnType<typeof subscribe>>): Promise<void> {

@@ -122,6 +122,13 @@ eachDialect('the lists', (databases) => {
     expect((await api.signed('/index/gettunnel/', { filter_client_id: '1.5' })).body).toEqual({ status: 0, msg: 'invalid filter_client_id' });
   });
 
+  test('tunnels are filtered by their type, with spaces around it, too; a type that no tunnel has lists none', async () => {
+    expect(await ids('/index/gettunnel/', { type: 'tcp' })).toEqual({ total: 2, ids: [2, 3] });
+    expect(await ids('/index/gettunnel/', { type: ' udp ' })).toEqual({ total: 1, ids: [1] });
+    expect(await ids('/index/gettunnel/', { type: ' ' })).toEqual({ total: 3, ids: [1, 2, 3] });
+    expect(await ids('/index/gettunnel/', { type: 'ud p' })).toEqual({ total: 0, ids: [] });
+  });
+
   test('a search finds part of a text in any case, or a number that is equal', async () => {
     expect(await ids('/client/list/', { search: 'Z' })).toEqual({ total: 1, ids: [2] });
     expect(await ids('/client/list/', { search: '3' })).toEqual({ total: 1, ids: [3] });

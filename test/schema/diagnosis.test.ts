@@ -171,6 +171,18 @@ eitherDialect('diagnosis', (databases) => {
     const gates = async () => (await diagnosis(api, { host: 'a.com' }))['gates'];
     api.engine.clients.set(clientId, online);
     expect(await stop('3.3.3.3')).toBeNull();
+    const owner = async () => {
+      const { gates } = z.object({ gates: z.array(z.object({ name: z.string(), explanation: z.string() })) }).parse(await diagnosis(api, { host: 'a.com' }));
+      return gates.find(({ name }) => name === 'OWNER')?.explanation;
+    };
+    expect(await owner()).toBe(`client ${clientId} belongs to alice and does not expire`);
+    // The earlier one of the two dates counts.
+    await db.user.update({ where: { id: user.id }, data: { expiresAt: new Date('2098-01-01') } });
+    expect(await owner()).toBe(`client ${clientId} belongs to alice and expires at 2098-01-01T00:00:00.000Z`);
+    await db.client.update({ where: { id: clientId }, data: { expiresAt: new Date('2099-01-01') } });
+    expect(await owner()).toBe(`client ${clientId} belongs to alice and expires at 2098-01-01T00:00:00.000Z`);
+    await db.client.update({ where: { id: clientId }, data: { expiresAt: new Date('2097-01-01') } });
+    expect(await owner()).toBe(`client ${clientId} belongs to alice and expires at 2097-01-01T00:00:00.000Z`);
     expect(await gates()).toContainEqual({ name: 'ACCESS', outcome: 'UNKNOWN', explanation: expect.any(String), remedy: 'ask again with a visitor address' });
     expect(await stop('::ffff:1.1.1.1')).toMatchObject({ name: 'ACCESS', remedy: `take it off the blocklist of client ${clientId}` });
     await db.client.update({ where: { id: clientId }, data: { ipWhite: true } });

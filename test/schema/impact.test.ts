@@ -29,6 +29,9 @@ eachDialect('what is affected', (databases) => {
     expect(await api.record(impact, { resource: 'CLIENT', ids: [one, two, two, 99] })).toEqual({ ...nothing, ...both, sessions: 1 });
     expect(await api.record(impact, { resource: 'USER', ids: [userId, 99] })).toEqual({ ...nothing, ...both, sessions: 1, tokens: 1 });
     expect(await api.record(impact, { resource: 'CLIENT', ids: [] })).toEqual(nothing);
+    // As many different ids as a page has; how often each is repeated does not matter.
+    expect(await api.record(impact, { resource: 'CLIENT', ids: Array.from({ length: 201 }, () => three) })).toMatchObject({ clients: 1, tunnels: 1 });
+    expect(await api.code(impact, { resource: 'CLIENT', ids: Array.from({ length: 201 }, (_, n) => n + 1) })).toBe('INVALID_INPUT');
   });
 
   test('the hosts that hold platform domains', async () => {

@@ -70,8 +70,8 @@ builder.subscriptionFields((t) => ({
     },
     subscribe: async (_root, { resource, ids }, context) => {
       if (resource === 'server' || resource === 'user') throw invalidInput('resource', 'clients, tunnels or hosts', {});
-      if (ids.length > rowLimits.most) throw invalidInput('ids', `at most ${rowLimits.most} records at a time`, { most: rowLimits.most });
       const given = [...new Set(ids.map((id, index) => idOf(`ids.${index}`, id)))];
+      if (given.length > rowLimits.most) throw invalidInput('ids', `at most ${rowLimits.most} records at a time`, { most: rowLimits.most });
       const clients = await Promise.all(given.map((id) => checkTrafficAccess(context, resource, id)));
       return trafficOfEach(context, resource, new Map(given.map((id, index) => [id, clients[index] ?? 0])));
     },
