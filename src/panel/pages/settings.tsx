@@ -53,12 +53,13 @@ export default function SettingsPage() {
           <dt>{texts.publicAddress}</dt>
           <dd className='mono'>{server.publicAddress ?? t.words.unknown}</dd>
           <dt>{texts.bridge}</dt>
-          <dd>{server.bridgeTlsPort} (TLS)</dd>
+          <dd>{server.bridgeTlsPort + t.punctuation.brackets('TLS')}</dd>
           <dt>{texts.fingerprint}</dt>
           <dd className='mono'>{server.bridgeTlsFingerprint}</dd>
           <dt>{texts.hosts}</dt>
           <dd>
-            {[server.hostHttpPort && `${server.hostHttpPort} (HTTP)`, server.hostHttpsPort && `${server.hostHttpsPort} (HTTPS)`].filter(Boolean).join(', ')}
+            {[server.hostHttpPort && server.hostHttpPort + t.punctuation.brackets('HTTP'), server.hostHttpsPort && server.hostHttpsPort + t.punctuation.brackets('HTTPS')]
+              .filter(Boolean).join(t.punctuation.comma)}
           </dd>
         </dl>
       </section>

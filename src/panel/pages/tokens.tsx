@@ -47,7 +47,7 @@ export default function TokensPage() {
   }
 
   const rights = ({ scope, readOnly: isReadOnly, secrets }: Row): string =>
-    scope === 'WALL' ? texts.wall : [isReadOnly ? texts.readOnly : texts.all, secrets ? texts.secrets : texts.noSecrets].join(', ');
+    scope === 'WALL' ? texts.wall : [isReadOnly ? texts.readOnly : texts.all, secrets ? texts.secrets : texts.noSecrets].join(t.punctuation.comma);
   const columns: ReadonlyArray<Column<Row>> = [
     {
       key: 'name',
@@ -94,7 +94,7 @@ export default function TokensPage() {
             nameOf={({ name }) => name}
             {...(!readOnly && {
               menu: (row: Row) => (
-                <button type='button' className='btn btn-s' aria-label={`${texts.revoke}: ${row.name}`} onClick={() => void revokeToken(row)}>
+                <button type='button' className='btn btn-s' aria-label={texts.revoke + t.punctuation.colon + row.name} onClick={() => void revokeToken(row)}>
                   {texts.revoke}
                 </button>
               ),

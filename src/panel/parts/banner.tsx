@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { useLanguage } from '../language/language.tsx';
 import { Icon, type IconName } from './icon.tsx';
 
 const icons: Record<'warn' | 'danger' | 'ok' | 'accent', IconName> = { warn: 'warn', danger: 'stop', ok: 'check', accent: 'info' };
@@ -11,11 +12,14 @@ export function Banner({ tone, title, children, action, role = 'status' }: {
   readonly action?: ReactNode;
   readonly role?: 'status' | 'alert' | 'note';
 }) {
+  const { t } = useLanguage();
   return (
     <div className={`banner banner-${tone}`} role={role}>
       <Icon name={icons[tone]} />
       <div>
-        <strong>{title}</strong> {children}
+        <strong>{title}</strong>
+        {t.punctuation.gap}
+        {children}
       </div>
       {action !== undefined && <div className='actions'>{action}</div>}
     </div>

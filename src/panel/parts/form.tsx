@@ -97,7 +97,7 @@ export function useForm<Name extends string, Result>(
       const parts = (field ?? '').split('.');
       const known = namesOf(values).find((key) => parts.includes(key));
       const index = known === undefined ? undefined : parts[parts.indexOf(known) + 1];
-      if (known !== undefined) byField[known] ??= index === undefined ? text : `${Number(index) + 1}: ${text}`;
+      if (known !== undefined) byField[known] ??= index === undefined ? text : Number(index) + 1 + t.punctuation.colon + text;
     }
     return byField;
   }
@@ -235,7 +235,7 @@ export function FormFrame<Name extends string>({ form, labels, action, children,
                   </>
                 }
               >
-                {form.conflict.length === 0 ? t.form.conflictHidden : t.form.conflictText(form.conflict.map((name) => labels[name]).join(', '))}
+                {form.conflict.length === 0 ? t.form.conflictHidden : t.form.conflictText(form.conflict.map((name) => labels[name]))}
               </Banner>
             )
             : (
@@ -252,7 +252,9 @@ export function FormFrame<Name extends string>({ form, labels, action, children,
                             document.getElementById(fieldId(name))?.focus();
                           }}
                         >
-                          {labels[name]}: {form.problems[name]}
+                          {labels[name]}
+                          {t.punctuation.colon}
+                          {form.problems[name]}
                         </a>
                       </li>
                     ))}

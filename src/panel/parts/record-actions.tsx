@@ -34,7 +34,8 @@ export function useRecordActions<Row extends { readonly id: string; readonly ena
 
   async function forAll(rows: readonly Row[], kind: Kind): Promise<boolean> {
     const { done, failed } = await changeAll(rows.map(({ id }) => id), (ids) => change(ids, kind), t);
-    toast([texts.done[kind](done), ...[...failed].map(([reason, count]) => texts.notDone(count, reason))].join('; '));
+    const problems = [...failed].map(([reason, count]) => texts.notDone(count, reason)).join(t.punctuation.gap);
+    toast(problems === '' ? texts.done[kind](done) : texts.done[kind](done) + t.punctuation.stop + problems);
     return done > 0;
   }
   async function reset(id: string): Promise<void> {

@@ -36,7 +36,8 @@ export function TargetCheck({ clientId, targets }: { readonly clientId: string; 
         {failure !== undefined && <p className='danger-text'>{failure}</p>}
         {results.map(({ target, reached, milliseconds, error }) => (
           <p key={target}>
-            <span className='mono'>{target}</span>:{' '}
+            <span className='mono'>{target}</span>
+            {t.punctuation.colon}
             <span className={reached ? 'ok-text' : 'danger-text'}>
               {reached ? t.diagnosis.reached(f.number(milliseconds)) : error ?? t.diagnosis.notReached}
             </span>

@@ -49,7 +49,8 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const [chosen, setChosen] = useState(0);
   const id = useId();
   useEffect(() => {
-    const timer = setTimeout(() => setSearch(text.trim()), pauseMs);
+    // The panel shows ids as #12.
+    const timer = setTimeout(() => setSearch(text.trim().replace(/^#(?=\d+$)/, '')), pauseMs);
     return () => clearTimeout(timer);
   }, [text]);
   useEffect(() => setChosen(0), [search]);

@@ -46,7 +46,7 @@ export const clients = {
     delete: (count: number) => `${counted(count, 'client', 'clients')} deleted`,
   },
   notDone: (count: number, reason: string) => `${counted(count, 'client', 'clients')} not: ${reason}`,
-  owned: 'Owner:',
+  owned: 'Owner',
   onlineSince: 'Online',
   addressLine: (address: string) => `from ${address}`,
   agent: {
@@ -130,7 +130,7 @@ export const clients = {
     unavailableText: 'An administrator enters it as the server URL in the settings, or as ADIT_PUBLIC_URL.',
     noSecrets: 'Your token does not see keys, so there is no command.',
   },
-  away: (since: string) => `The agent is away ${since}.`,
+  away: (moment: string, duration: string) => `The agent is away since ${moment} (${duration}).`,
   awayText:
     'Its tunnels and hosts do not respond. Are the machine and its network up? Then run the command there: it prints why the server refuses it, if it does.',
   never: 'The agent has never connected.',

@@ -4,6 +4,8 @@ export const counted = (count: number, one: string, many: string): string => `${
 /** Words that all pages use. */
 export const common = {
   units: { now: 'now', days: 'd', hours: 'h', minutes: 'min', seconds: 's' },
+  // What stands between sentences and parts of a sentence: Chinese has marks of its own, without spaces.
+  punctuation: { comma: ', ', colon: ': ', stop: '. ', gap: ' ', brackets: (text: string) => ` (${text})` },
   words: {
     never: 'never',
     notYet: 'never',
@@ -16,7 +18,6 @@ export const common = {
     off: 'off',
     unknown: 'unknown',
     of: (used: string, limit: string) => `${used} of ${limit}`,
-    since: (moment: string) => `since ${moment}`,
     ago: (duration: string) => duration === 'now' ? 'now' : `${duration} ago`,
     administrator: 'Administrator',
   },
@@ -77,9 +78,9 @@ export const common = {
     tunnels: (count: number) => counted(count, 'tunnel', 'tunnels'),
     hosts: (count: number) => counted(count, 'host', 'hosts'),
     connections: (count: number) => `${counted(count, 'open connection', 'open connections')} of visitors end`,
-    ports: (ports: string, isAll: boolean) => `Ports that close: ${ports}${isAll ? '' : ' and more'}`,
-    hostNames: (names: string, isAll: boolean) => `Names that are no longer served: ${names}${isAll ? '' : ' and more'}`,
-    holders: (names: string, isAll: boolean) => `They are: ${names}${isAll ? '' : ' and more'}`,
+    ports: (ports: readonly number[], isAll: boolean) => `Ports that close: ${ports.join(', ')}${isAll ? '' : ' and more'}`,
+    hostNames: (names: readonly string[], isAll: boolean) => `Names that are no longer served: ${names.join(', ')}${isAll ? '' : ' and more'}`,
+    holders: (names: readonly string[], isAll: boolean) => `They are: ${names.join(', ')}${isAll ? '' : ' and more'}`,
     sessions: (count: number) => `${counted(count, 'login', 'logins')} in browsers end`,
     tokens: (count: number) => `${counted(count, 'token', 'tokens')} of programs no longer work`,
     also: 'Also affected, at once:',
@@ -95,7 +96,7 @@ export const common = {
     unsaved: 'You have unsaved changes. Leave this page and lose them?',
     conflict: 'Somebody else changed this record while you edited it.',
     conflictHidden: 'None of the values shown here differs from yours, but a password or a hidden field does. If you save, your values replace theirs.',
-    conflictText: (fields: string) => `Changed meanwhile: ${fields}. If you save, your values replace theirs.`,
+    conflictText: (fields: readonly string[]) => `Changed meanwhile: ${fields.join(', ')}. If you save, your values replace theirs.`,
     takeTheirs: 'Load theirs',
     keepMine: 'Save mine',
     tooLong: (most: number) => `At most ${most} characters.`,

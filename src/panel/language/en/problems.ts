@@ -17,7 +17,7 @@ export const problems: {
   readonly why: Record<ProblemCode, (params: ProblemParams) => string>;
   readonly fixes: Record<ProblemFix, string>;
   readonly showAll: (count: number) => string;
-  readonly since: (moment: string) => string;
+  readonly since: (moment: string, duration: string) => string;
 } = {
   what: {
     AGENT_AWAY: (name) => `The agent of ${name} is away`,
@@ -68,6 +68,6 @@ export const problems: {
     FREE_LOCKOUTS: 'See the lockouts',
     ASK_ADMINISTRATOR: 'Ask an administrator.',
   },
-  since: (moment) => `Since ${moment}.`,
+  since: (moment, duration) => `Since ${moment} (${duration}).`,
   showAll: (count) => `Show all ${count.toLocaleString('en-GB')}`,
 };

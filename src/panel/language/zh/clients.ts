@@ -40,7 +40,7 @@ export const clients: Messages['clients'] = {
     delete: (count) => `已删除 ${numeral(count)} 个客户端`,
   },
   notDone: (count, reason) => `${numeral(count)} 个客户端未完成：${reason}`,
-  owned: '所有者：',
+  owned: '所有者',
   onlineSince: '在线',
   addressLine: (address) => `来自 ${address}`,
   agent: {
@@ -124,7 +124,7 @@ export const clients: Messages['clients'] = {
     unavailableText: '管理员可在设置中填写服务器 URL，或设置 ADIT_PUBLIC_URL。',
     noSecrets: '您的令牌不能查看密钥，因此没有命令。',
   },
-  away: (since) => `Agent ${since}离线。`,
+  away: (moment, duration) => `Agent 自 ${moment} 起离线（${duration}）。`,
   awayText: '其隧道和域名无法访问。机器和网络是否正常？请在该机器上执行命令：若服务器拒绝连接，命令会显示原因。',
   never: 'Agent 从未连接。',
   neverText: '请在该机器上执行下面的命令，此页面会自动更新。',

@@ -4,8 +4,9 @@ import type { Messages } from '../en/index.ts';
 export const numeral = (count: number): string => count.toLocaleString('zh-CN');
 
 /** Words that all pages use. */
-export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'impact' | 'targets' | 'list' | 'form' | 'states' | 'traffic' | 'paging'> = {
+export const common: Pick<Messages, 'units' | 'punctuation' | 'words' | 'actions' | 'impact' | 'targets' | 'list' | 'form' | 'states' | 'traffic' | 'paging'> = {
   units: { now: '刚刚', days: '天', hours: '小时', minutes: '分钟', seconds: '秒' },
+  punctuation: { comma: '，', colon: '：', stop: '。', gap: '', brackets: (text) => `（${text}）` },
   words: {
     never: '永不',
     notYet: '从未',
@@ -18,7 +19,6 @@ export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'impact' | '
     off: '关',
     unknown: '未知',
     of: (used, limit) => `${used} / ${limit}`,
-    since: (moment) => `自 ${moment} 起`,
     ago: (duration) => duration === '刚刚' ? duration : `${duration}前`,
     administrator: '管理员',
   },
@@ -78,9 +78,9 @@ export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'impact' | '
     tunnels: (count) => `${numeral(count)} 条隧道`,
     hosts: (count) => `${numeral(count)} 个域名`,
     connections: (count) => `${numeral(count)} 个访客连接将断开`,
-    ports: (ports, isAll) => `将关闭的端口：${ports}${isAll ? '' : ' 等'}`,
-    hostNames: (names, isAll) => `不再提供服务的名称：${names}${isAll ? '' : ' 等'}`,
-    holders: (names, isAll) => `分别为：${names}${isAll ? '' : ' 等'}`,
+    ports: (ports, isAll) => `将关闭的端口：${ports.join('、')}${isAll ? '' : ' 等'}`,
+    hostNames: (names, isAll) => `不再提供服务的名称：${names.join('、')}${isAll ? '' : ' 等'}`,
+    holders: (names, isAll) => `分别为：${names.join('、')}${isAll ? '' : ' 等'}`,
     sessions: (count) => `${numeral(count)} 个浏览器登录将结束`,
     tokens: (count) => `${numeral(count)} 个程序令牌将失效`,
     also: '同时立即受影响：',
@@ -96,7 +96,7 @@ export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'impact' | '
     unsaved: '有未保存的修改。要离开此页面并放弃修改吗？',
     conflict: '您编辑期间，他人修改了此记录。',
     conflictHidden: '此处显示的值没有变化，但某个密码或未显示的字段已更改。保存后将以您的值覆盖。',
-    conflictText: (fields) => `已被修改：${fields}。保存后将以您的值覆盖。`,
+    conflictText: (fields) => `已被修改：${fields.join('、')}。保存后将以您的值覆盖。`,
     takeTheirs: '采用对方',
     keepMine: '保存我的',
     tooLong: (most) => `最多 ${numeral(most)} 个字符。`,
@@ -132,7 +132,7 @@ export const common: Pick<Messages, 'units' | 'words' | 'actions' | 'impact' | '
     ranges: { hour: '1 小时', day: '24 小时', month: '30 天' },
     range: '时间范围',
     asTable: '以表格显示',
-    at: (zone) => `时间 (${zone})`,
+    at: (zone) => `时间（${zone}）`,
     none: '此时段没有流量。',
     chart: (range, out, into) => `最近 ${range}的流量：发往访客最高 ${out}，来自访客最高 ${into}。`,
     connections: '连接数',

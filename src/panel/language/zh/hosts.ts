@@ -104,7 +104,7 @@ export const hosts: Messages['hosts'] = {
       certificate: '证书及证书链',
       privateKey: '私钥',
       autoHttps: '将 HTTP 重定向到 HTTPS',
-      acme: '通过 ACME 获取证书 (Let’s Encrypt)',
+      acme: '通过 ACME 获取证书（Let’s Encrypt）',
       removeCertificate: '移除已存储的证书',
     },
     hints: {

@@ -67,7 +67,7 @@ export const people: Messages['people'] = {
     shownOnce: '这是令牌，仅显示一次，请立即复制。',
     tokenTitle: (name) => `令牌 ${name}`,
     legacy: '旧 API 的令牌',
-    legacyText: '旧 HTTP API 的令牌 (/user/regenerateapikey/)，拥有其用户的全部权限。',
+    legacyText: '旧 HTTP API 的令牌（/user/regenerateapikey/），拥有其用户的全部权限。',
     administrator: '管理员',
   },
   sessions: {
@@ -107,6 +107,6 @@ export const people: Messages['people'] = {
     labels: { currentPassword: '当前密码', newPassword: '新密码', confirmation: '再次输入新密码', revokeTokens: '同时撤销我的令牌' },
     hints: { newPassword: '至少 6 个字符。', revokeTokens: '使用这些令牌的程序将收到错误。' },
     saved: '密码已修改',
-    onlyUsers: '只有用户在此修改密码。管理员的密码是服务器设置 (ADIT_ADMIN_PASSWORD)。',
+    onlyUsers: '只有用户在此修改密码。管理员的密码是服务器设置（ADIT_ADMIN_PASSWORD）。',
   },
 };

@@ -52,6 +52,6 @@ export const problems: Messages['problems'] = {
     FREE_LOCKOUTS: '查看锁定',
     ASK_ADMINISTRATOR: '请联系管理员。',
   },
-  since: (moment) => `自 ${moment} 起。`,
+  since: (moment, duration) => `自 ${moment} 起（${duration}）。`,
   showAll: (count) => `查看全部 ${numeral(count)} 项`,
 };

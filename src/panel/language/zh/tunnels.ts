@@ -15,7 +15,7 @@ export const tunnels: Messages['tunnels'] = {
   noneTitle: '还没有隧道',
   noneText: '隧道会打开服务器的端口或凭密码进入，并通向 Agent 可访问的目标。',
   fromAgent: '来自 Agent 的配置文件',
-  types: { TCP: 'TCP 端口', UDP: 'UDP 端口', HTTP_PROXY: 'HTTP 代理', SOCKS5: 'SOCKS5 代理', SECRET: '私密隧道', P2P: '直连 (p2p)', FILE: '文件' },
+  types: { TCP: 'TCP 端口', UDP: 'UDP 端口', HTTP_PROXY: 'HTTP 代理', SOCKS5: 'SOCKS5 代理', SECRET: '私密隧道', P2P: '直连（p2p）', FILE: '文件' },
   short: { TCP: 'tcp', UDP: 'udp', HTTP_PROXY: 'http', SOCKS5: 'socks', SECRET: 'secret', P2P: 'p2p', FILE: 'files' },
   typeTexts: {
     TCP: 'SSH、数据库、远程桌面等任何连接',

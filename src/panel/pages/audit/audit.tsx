@@ -128,7 +128,8 @@ export default function AuditPage() {
             <div key={row.id}>
               {(before === undefined || f.day(before.at) !== today) && (
                 <h2 className='day'>
-                  {today} <span className='muted'>({f.zone})</span>
+                  {today}
+                  <span className='muted'>{t.punctuation.brackets(f.zone)}</span>
                 </h2>
               )}
               <Entry of={row} onOnly={(what, id) => list.set({ what, id })} />

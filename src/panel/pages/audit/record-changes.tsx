@@ -29,7 +29,8 @@ export function RecordChanges({ resource, id }: { readonly resource: AuditResour
           <div key={row.id}>
             {(before === undefined || f.day(before.at) !== day) && (
               <h3 className='day'>
-                {day} <span className='muted'>({f.zone})</span>
+                {day}
+                  <span className='muted'>{t.punctuation.brackets(f.zone)}</span>
               </h3>
             )}
             <Entry of={row} />

@@ -36,9 +36,9 @@ export function AgentCard({ of, rates }: { readonly of: FragmentType<typeof agen
       <dd className='mono'>{known(runtime.localAddress)}</dd>
       <dt>{agent.version}</dt>
       <dd>
-        {known(runtime.version)}{' '}
+        {known(runtime.version)}
         {runtime.version !== null && runtime.version !== undefined && (
-          <span className='muted'>({runtime.version === server.version ? agent.sameVersion : agent.otherVersion(server.version)})</span>
+          <span className='muted'>{t.punctuation.brackets(runtime.version === server.version ? agent.sameVersion : agent.otherVersion(server.version))}</span>
         )}
       </dd>
       <dt>{agent.movesNow}</dt>
@@ -50,9 +50,13 @@ export function AgentCard({ of, rates }: { readonly of: FragmentType<typeof agen
         <>
           <dt>{agent.online}</dt>
           <dd>
-            <time dateTime={runtime.connectedSince}>{f.moment(runtime.connectedSince)}</time>{' '}
-            <span className='muted'>({f.duration(Date.now() - Date.parse(runtime.connectedSince))}, {runtime.secure ? agent.tls : agent.plain})</span>
-            {runtime.lastHeardAt && <span className='sub'>{agent.heard(f.duration(Date.now() - Date.parse(runtime.lastHeardAt)))}</span>}
+            <time dateTime={runtime.connectedSince}>{f.moment(runtime.connectedSince)}</time>
+            <span className='muted'>
+              {t.punctuation.brackets(
+                f.duration(Date.now() - Date.parse(runtime.connectedSince)) + t.punctuation.comma + (runtime.secure ? agent.tls : agent.plain),
+              )}
+            </span>
+            {runtime.lastHeardAt && <span className='sub'>{agent.heard(t.words.ago(f.duration(Date.now() - Date.parse(runtime.lastHeardAt))))}</span>}
           </dd>
         </>
       )}
@@ -78,7 +82,9 @@ export function AgentCard({ of, rates }: { readonly of: FragmentType<typeof agen
       <dd>
         {f.number(refused)} <span className='muted'>{agent.refusedSince}</span>
         {refused > 0 && (
-          <span className='muted'>: {runtime.refusals.map(({ cause, count }) => `${f.number(count)} ${t.clients.refusals[cause]}`).join(', ')}</span>
+          <span className='muted'>
+            {t.punctuation.colon + runtime.refusals.map(({ cause, count }) => `${f.number(count)} ${t.clients.refusals[cause]}`).join(t.punctuation.comma)}
+          </span>
         )}
       </dd>
       <dt>{agent.admitted}</dt>

@@ -45,7 +45,7 @@ export function AgentSessions({ clientId }: { readonly clientId: string }) {
       cell: ({ connectedAt, endedAt }) => f.duration((endedAt ? Date.parse(endedAt) : Date.now()) - Date.parse(connectedAt)),
     },
     { key: 'address', head: t.clients.agent.address, leaves: 2, cell: ({ address }) => <span className='mono'>{address}</span> },
-    { key: 'version', head: t.clients.agent.version, leaves: 3, cell: ({ version, secure }) => `${version}, ${secure ? 'TLS' : texts.plain}` },
+    { key: 'version', head: t.clients.agent.version, leaves: 3, cell: ({ version, secure }) => version + t.punctuation.comma + (secure ? 'TLS' : texts.plain) },
   ];
   if (data?.agentSessions.length === 0) return <Empty icon='session' title={texts.none}>{texts.noneText}</Empty>;
   return (

@@ -117,7 +117,7 @@ function Loaded({ client }: { readonly client: Client | undefined }) {
                   name='expiresAt'
                   label={labels.expiresAt}
                   type='datetime-local'
-                  hint={`${t.form.timeHint(f.zone)} ${hints.expiresAt}`}
+                  hint={t.form.timeHint(f.zone) + t.punctuation.gap + hints.expiresAt}
                   isOptional
                 />
               </>

@@ -121,7 +121,8 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
         {client.owner && (
           <>
             {' · '}
-            {t.clients.owned} {isAdministrator ? <Link href={`/users/${client.owner.id}`}>{client.owner.username}</Link> : client.owner.username}
+            {t.clients.owned + t.punctuation.colon}
+            {isAdministrator ? <Link href={`/users/${client.owner.id}`}>{client.owner.username}</Link> : client.owner.username}
           </>
         )}
       </PageHead>
@@ -129,9 +130,9 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
         {state.name === 'away' && state.lastOnlineAt !== null && (
           <Banner
             tone='danger'
-            title={t.clients.away(t.words.since(`${f.moment(state.lastOnlineAt)} (${f.duration(Date.now() - Date.parse(state.lastOnlineAt))})`))}
+            title={t.clients.away(f.moment(state.lastOnlineAt), f.duration(Date.now() - Date.parse(state.lastOnlineAt)))}
           >
-            {client.runtime.endReason && `${t.clients.ends[client.runtime.endReason]}. `}
+            {client.runtime.endReason && t.clients.ends[client.runtime.endReason] + t.punctuation.stop}
             {t.clients.awayText}
           </Banner>
         )}

@@ -36,7 +36,7 @@ export function problemReason({ code, params, since }: ReportedProblem, { t, f }
   });
   // An expiry already names its time.
   if (!since || values.has('at')) return why;
-  return `${why} ${t.problems.since(`${f.short(since)} (${f.duration(Date.now() - Date.parse(since))})`)}`;
+  return why + t.punctuation.gap + t.problems.since(f.short(since), f.duration(Date.now() - Date.parse(since)));
 }
 
 /** The page of the record that has a problem; undefined = it is about none. */

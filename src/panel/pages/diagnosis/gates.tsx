@@ -48,7 +48,7 @@ export function Gates({ gates: masked, probes: maskedProbes, more, onAgain }: {
             </button>
           }
         >
-          {stopping?.findings.map((finding) => texts.sentence(texts.finding(finding, f))).join(' ')}
+          {stopping?.findings.map((finding) => texts.sentence(texts.finding(finding, f))).join(t.punctuation.gap)}
         </Banner>
       </div>
       <section className='card card-body' aria-labelledby='h-gates'>
@@ -101,14 +101,16 @@ function GateItem(
         {visitorPage && <p className='gate-found'>{texts.visitorSees(visitorPage.status, visitorPage.title)}</p>}
         {refusals.length > 0 && (
           <p className='gate-found'>
-            {texts.refused}: {refusals.map(({ cause, count }) => `${t.clients.refusals[cause]} ${f.number(count)}`).join(', ')}
+            {texts.refused + t.punctuation.colon}
+            {refusals.map(({ cause, count }) => `${t.clients.refusals[cause]} ${f.number(count)}`).join(t.punctuation.comma)}
           </p>
         )}
         {fix && !isStopped && <p className='gate-found'>{texts.sentence(texts.fixing(fix, f))}</p>}
         {isStopped && fix && (
           <div className='gate-stop'>
             <p>
-              <strong>{texts.fix}:</strong> {texts.sentence(texts.fixing(fix, f))}
+              <strong>{texts.fix + t.punctuation.colon}</strong>
+              {texts.sentence(texts.fixing(fix, f))}
             </p>
             {more}
           </div>

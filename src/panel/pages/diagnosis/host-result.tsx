@@ -45,7 +45,7 @@ export function HostResult({ visitorAddress, probe, lookUp, ...request }: Visito
       {isKnown && <Link className='btn btn-s' href={`/hosts?q=${encodeURIComponent(request.host)}`}>{texts.namesakes}</Link>}
       {near.length > 0 && (
         <div className='stack-s'>
-          <p>{texts.near}:</p>
+          <p>{texts.near + t.punctuation.colon.trimEnd()}</p>
           <div className='actions'>
             {near.map(({ id, host, location, publicUrls: [url] }) => (
               <Link key={id} className='btn btn-s' href={`/diagnosis?url=${encodeURIComponent(url ?? `http://${host}${location}`)}`}>{host + location}</Link>

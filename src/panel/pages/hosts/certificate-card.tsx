@@ -79,10 +79,10 @@ export function CertificateCard({ of }: { readonly of: FragmentType<typeof certi
             <dt>{texts.acme}</dt>
             <dd>
               {texts.acmeStates[acme.status]}
-              {server.acmeDirectory && <span className='muted'>{' '}{texts.orderedFrom(new URL(server.acmeDirectory).host)}</span>}
-              {acme.problem && <span className='danger-text'>: {acme.problem}</span>}
-              {acme.lastAttemptAt && <span className='muted'>{' '}({texts.lastAttempt(f.short(acme.lastAttemptAt))})</span>}
-              {acme.nextAttemptAt && <span className='muted'>{' '}({texts.nextAttempt(f.short(acme.nextAttemptAt))})</span>}
+              {server.acmeDirectory && <span className='muted'>{t.punctuation.brackets(texts.orderedFrom(new URL(server.acmeDirectory).host))}</span>}
+              {acme.problem && <span className='danger-text'>{t.punctuation.colon + acme.problem}</span>}
+              {acme.lastAttemptAt && <span className='muted'>{t.punctuation.brackets(texts.lastAttempt(f.short(acme.lastAttemptAt)))}</span>}
+              {acme.nextAttemptAt && <span className='muted'>{t.punctuation.brackets(texts.nextAttempt(f.short(acme.nextAttemptAt)))}</span>}
               {acme.status === 'FAILED' && !readOnly && (
                 <p className='actions'>
                   <span className='muted'>{texts.failures(acme.failures)}</span>

@@ -46,7 +46,7 @@ export function RuntimeCard({ title, state, runtime, width, children }: {
         {runtime.refusals.length > 0 && (
           <>
             <dt>{t.clients.agent.refused}</dt>
-            <dd>{runtime.refusals.map(({ cause, count }) => `${f.number(count)} ${t.clients.refusals[cause]}`).join(', ')}</dd>
+            <dd>{runtime.refusals.map(({ cause, count }) => `${f.number(count)} ${t.clients.refusals[cause]}`).join(t.punctuation.comma)}</dd>
           </>
         )}
         {runtime.health?.targets.map(({ target, healthy, lastError }) => (

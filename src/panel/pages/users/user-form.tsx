@@ -116,7 +116,7 @@ function Loaded({ user }: { readonly user: UserFieldsFragment | undefined }) {
                 name='expiresAt'
                 label={labels.expiresAt}
                 type='datetime-local'
-                hint={`${t.form.timeHint(f.zone)} ${hints.expiresAt}`}
+                hint={t.form.timeHint(f.zone) + t.punctuation.gap + hints.expiresAt}
                 isOptional
               />
               <TextField form={form} name='remark' label={labels.remark} hint={hints.remark} isOptional />

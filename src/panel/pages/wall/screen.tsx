@@ -138,7 +138,8 @@ export function Screen() {
               <li key={row.id} title={name(row)}>
                 <Mark tone={!row.enabled ? 'off' : row.connected ? 'ok' : 'danger'} />
                 <span className='visually-hidden'>
-                  {name(row)}: {!row.enabled ? t.states.disabled : row.connected ? t.states.online : t.states.away}
+                  {name(row) + t.punctuation.colon}
+                  {!row.enabled ? t.states.disabled : row.connected ? t.states.online : t.states.away}
                 </span>
               </li>
             ))}
