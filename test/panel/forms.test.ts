@@ -205,6 +205,11 @@ describeWith('chromium', "the panel's forms", () => {
     await page.keyboard.up('Control');
     // The form behind it has a combobox, too.
     await page.waitForSelector('.palette [role=combobox]:focus');
+    await page.keyboard.type(made.replace(/.*\//, '#'));
+    await page.waitForFunction(() => [...document.querySelectorAll('[role=option]')].some((option) => option.textContent?.includes('made by keyboard')));
+    await page.keyboard.down('Shift');
+    await page.keyboard.press('Home');
+    await page.keyboard.up('Shift');
     await page.keyboard.type('made by keyb');
     await page.waitForFunction(() => document.querySelector('[role=option][aria-selected=true]')?.textContent?.includes('made by keyboard'));
     expect(await accessibilityProblems(page)).toEqual([]);

@@ -60,7 +60,14 @@ export default function LockoutsPage() {
             nameOf={({ source }) => source}
             {...(!readOnly && {
               menu: (row: Row) => (
-                <button type='button' className='btn btn-s' aria-label={texts.end + t.punctuation.colon + row.source} onClick={() => void end(row)}>{texts.end}</button>
+                <button
+                  type='button'
+                  className='btn btn-s'
+                  aria-label={texts.end + t.punctuation.colon + row.source}
+                  onClick={() => void end(row)}
+                >
+                  {texts.end}
+                </button>
               ),
             })}
           />

@@ -65,7 +65,14 @@ export default function SessionsPage() {
             nameOf={nameOf}
             {...(!readOnly && {
               menu: (row: Row) => (
-                <button type='button' className='btn btn-s' aria-label={texts.end + t.punctuation.colon + nameOf(row)} onClick={() => void end(row)}>{texts.end}</button>
+                <button
+                  type='button'
+                  className='btn btn-s'
+                  aria-label={texts.end + t.punctuation.colon + nameOf(row)}
+                  onClick={() => void end(row)}
+                >
+                  {texts.end}
+                </button>
               ),
             })}
           />

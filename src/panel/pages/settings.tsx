@@ -58,7 +58,10 @@ export default function SettingsPage() {
           <dd className='mono'>{server.bridgeTlsFingerprint}</dd>
           <dt>{texts.hosts}</dt>
           <dd>
-            {[server.hostHttpPort && server.hostHttpPort + t.punctuation.brackets('HTTP'), server.hostHttpsPort && server.hostHttpsPort + t.punctuation.brackets('HTTPS')]
+            {[
+              server.hostHttpPort && server.hostHttpPort + t.punctuation.brackets('HTTP'),
+              server.hostHttpsPort && server.hostHttpsPort + t.punctuation.brackets('HTTPS'),
+            ]
               .filter(Boolean).join(t.punctuation.comma)}
           </dd>
         </dl>

@@ -94,7 +94,12 @@ export default function TokensPage() {
             nameOf={({ name }) => name}
             {...(!readOnly && {
               menu: (row: Row) => (
-                <button type='button' className='btn btn-s' aria-label={texts.revoke + t.punctuation.colon + row.name} onClick={() => void revokeToken(row)}>
+                <button
+                  type='button'
+                  className='btn btn-s'
+                  aria-label={texts.revoke + t.punctuation.colon + row.name}
+                  onClick={() => void revokeToken(row)}
+                >
                   {texts.revoke}
                 </button>
               ),

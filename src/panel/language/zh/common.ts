@@ -3,8 +3,10 @@ import type { Messages } from '../en/index.ts';
 /** A number with separators. */
 export const numeral = (count: number): string => count.toLocaleString('zh-CN');
 
+type Common = 'units' | 'punctuation' | 'words' | 'actions' | 'impact' | 'targets' | 'list' | 'form' | 'states' | 'traffic' | 'paging';
+
 /** Words that all pages use. */
-export const common: Pick<Messages, 'units' | 'punctuation' | 'words' | 'actions' | 'impact' | 'targets' | 'list' | 'form' | 'states' | 'traffic' | 'paging'> = {
+export const common: Pick<Messages, Common> = {
   units: { now: '刚刚', days: '天', hours: '小时', minutes: '分钟', seconds: '秒' },
   punctuation: { comma: '，', colon: '：', stop: '。', gap: '', brackets: (text) => `（${text}）` },
   words: {

@@ -30,7 +30,7 @@ export function RecordChanges({ resource, id }: { readonly resource: AuditResour
             {(before === undefined || f.day(before.at) !== day) && (
               <h3 className='day'>
                 {day}
-                  <span className='muted'>{t.punctuation.brackets(f.zone)}</span>
+                <span className='muted'>{t.punctuation.brackets(f.zone)}</span>
               </h3>
             )}
             <Entry of={row} />

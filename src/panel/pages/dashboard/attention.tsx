@@ -88,7 +88,9 @@ function ProblemItem({ of }: { readonly of: FragmentType<typeof problemRow> }) {
           <span className='visually-hidden'>{isBroken ? t.dashboard.kinds.broken : t.dashboard.kinds.soon}</span>
           {record === undefined ? title : <Link href={record}>{title}</Link>}
         </p>
-        <p className='why'>{[problemReason(problem, language), ...ways.filter(({ href }) => href === undefined).map(({ text }) => text)].join(t.punctuation.gap)}</p>
+        <p className='why'>
+          {[problemReason(problem, language), ...ways.filter(({ href }) => href === undefined).map(({ text }) => text)].join(t.punctuation.gap)}
+        </p>
       </div>
       <div className='mend'>
         {ways.map(({ fix, text, href }) =>

@@ -68,7 +68,14 @@ export function Nodes() {
           menu: (row: Row) => {
             const action = row.draining ? texts.undrain : texts.drain;
             return row.alive && (
-              <button type='button' className='btn btn-s' aria-label={action + t.punctuation.colon + row.name} onClick={() => void change(row)}>{action}</button>
+              <button
+                type='button'
+                className='btn btn-s'
+                aria-label={action + t.punctuation.colon + row.name}
+                onClick={() => void change(row)}
+              >
+                {action}
+              </button>
             );
           },
         })}
