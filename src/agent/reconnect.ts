@@ -36,7 +36,7 @@ export class ReconnectDelay {
   #bound: number = RECONNECT.first;
   readonly #random: () => number;
   readonly #quick = new Pace(QUICK_MOVES);
-  /** The last session was no short one. */
+  /** The last session was no short one, and no other server was tried since. */
   #lasted = false;
 
   /** @param random yields 0 <= x < 1 */
@@ -51,9 +51,11 @@ export class ReconnectDelay {
     return delay;
   }
 
-  /** ms until another server is tried, after a session was lost: at once after one that lasted, which happens as seldom as short ones may. @param now ms of a monotonic clock */
+  /** ms until another server is tried: at once, and only once, after a session that lasted, which happens as seldom as short ones may. @param now ms of a monotonic clock */
   elsewhere(now: number): number {
-    return this.#lasted || this.#quick.begin(now) ? this.#random() * RECONNECT.elsewhere : this.next();
+    const first = this.#lasted;
+    this.#lasted = false;
+    return first || this.#quick.begin(now) ? this.#random() * RECONNECT.elsewhere : this.next();
   }
 
   /** A session ended after `ms`. */

@@ -48,6 +48,12 @@ test('another server is tried at once after each session that lasted, however ma
   expect(Math.round(delay.elsewhere(0))).toBe(100);
 });
 
+test('servers that all refuse after a session that lasted are not dialed again and again', () => {
+  const delay = new ReconnectDelay(almostOne);
+  delay.sessionLasted(60_000);
+  expect(Array.from({ length: 9 }, () => Math.round(delay.elsewhere(0)))).toEqual([100, 100, 100, 100, 100, 500, 1000, 2000, 4000]);
+});
+
 test('another server is tried at once, also after short sessions, but not again and again', () => {
   const delay = new ReconnectDelay(almostOne);
   const moves = (times: number, at: number) =>
