@@ -23,9 +23,16 @@ export interface PortPlace {
  */
 export class PortHandles {
   readonly #bound = new Map<string, Bound>();
+  readonly #ofOneProcess: ReadonlySet<number>;
+
+  /** @param ofOneProcess ports that one process each opens itself: a tunnel must not take them while that process is started again */
+  constructor(ofOneProcess: readonly number[] = []) {
+    this.#ofOneProcess = new Set(ofOneProcess);
+  }
 
   /** A process wants to listen. @returns the handle to send to it, or the name of the system's error */
   share(process: number, place: PortPlace): { readonly handle: object } | { readonly problem: string } {
+    if (this.#ofOneProcess.has(place.port)) return { problem: 'EADDRINUSE' };
     const key = keyOf(place);
     let bound = this.#bound.get(key);
     if (!bound) {

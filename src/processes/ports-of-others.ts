@@ -5,18 +5,22 @@ import type { ProcessMessage, SupervisorMessage } from './messages.ts';
 
 /** How long another process may take to give up a port that this one needs, in ms: it follows the log of changes. */
 const GIVE_UP_MS = 2000;
+/** How long an answer may take, in ms. None comes with a handle while this process cannot open any more files. */
+const ANSWER_MS = 10_000;
 
 /** The ports that this process has together with others, or instead of them. The process that has started all of them hands them out. */
 export class PortsOfOthers implements SharedPorts, OwnedPorts {
   readonly #send: (message: ProcessMessage) => void;
+  readonly #answerMs: number;
   readonly #questions = new Map<number, (answer: SupervisorMessage, handle: unknown) => void>();
   readonly #onGranted = new Map<string, () => void>();
   /** The ports that this process has, or has asked for at once. */
   readonly #owned = new Set<string>();
   #lastId = 0;
 
-  constructor(send: (message: ProcessMessage) => void) {
+  constructor(send: (message: ProcessMessage) => void, answerMs = ANSWER_MS) {
     this.#send = send;
+    this.#answerMs = answerMs;
   }
 
   get owned(): OwnedPorts {
@@ -27,7 +31,10 @@ export class PortsOfOthers implements SharedPorts, OwnedPorts {
     return async (name, port) => {
       const host = name === '' || isIP(name) !== 0 ? name : (await lookup(name)).address;
       const place = { purpose, host, port };
-      const { answer, handle } = await this.#ask((id) => ({ type: 'share', id, ...place }));
+      const { answer, handle } = await this.#ask((id) => ({ type: 'share', id, ...place })).catch((error: unknown) => {
+        this.#send({ type: 'unshare', ...place });
+        throw error;
+      });
       if (answer.type !== 'shared' || answer.problem !== '' || !isClosable(handle)) {
         throw systemError(answer.type === 'shared' ? answer.problem : '', host, port);
       }
@@ -84,7 +91,8 @@ export class PortsOfOthers implements SharedPorts, OwnedPorts {
     }
     const answered = this.#questions.get(message.id);
     this.#questions.delete(message.id);
-    answered?.(message, handle);
+    if (answered) answered(message, handle);
+    else if (isClosable(handle)) handle.close();
   }
 
   #granted(name: string): void {
@@ -93,9 +101,16 @@ export class PortsOfOthers implements SharedPorts, OwnedPorts {
   }
 
   #ask(question: (id: number) => ProcessMessage): Promise<{ readonly answer: SupervisorMessage; readonly handle: unknown }> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const id = ++this.#lastId;
-      this.#questions.set(id, (answer, handle) => resolve({ answer, handle }));
+      const late = setTimeout(() => {
+        this.#questions.delete(id);
+        reject(Object.assign(new Error('the first process did not answer'), { code: 'ETIMEDOUT', syscall: 'listen' }));
+      }, this.#answerMs);
+      this.#questions.set(id, (answer, handle) => {
+        clearTimeout(late);
+        resolve({ answer, handle });
+      });
       this.#send(question(id));
     });
   }

@@ -15,7 +15,7 @@ import { UdpOwners } from './udp-owners.ts';
 const RESTART = { first: 1000, longest: 30_000, stable: 60_000 } as const;
 
 /** The settings of several processes. */
-type ProcessSettings = Pick<Settings, 'processes' | 'databaseUrl' | 'acme' | 'nodeLinks'>;
+type ProcessSettings = Pick<Settings, 'processes' | 'databaseUrl' | 'acme' | 'nodeLinks' | 'linkPort' | 'processHttpPort'>;
 
 /** @throws {SettingsError} if several processes can't run with these settings */
 function check({ processes, databaseUrl, acme, nodeLinks }: ProcessSettings): void {
@@ -35,14 +35,14 @@ function check({ processes, databaseUrl, acme, nodeLinks }: ProcessSettings): vo
  */
 export async function runProcesses(settings: ProcessSettings, log: Logger): Promise<number> {
   check(settings);
-  return new Processes(settings.processes, log).run();
+  return new Processes(settings, log).run();
 }
 
 /** The processes, and what they have in common. */
 class Processes {
   readonly #count: number;
   readonly #log: Logger;
-  readonly #handles = new PortHandles();
+  readonly #handles: PortHandles;
   readonly #udp: UdpOwners;
   readonly #running = new Map<number, ChildProcess>();
   readonly #restarts = new Map<number, { timer: NodeJS.Timeout | undefined; wait: number }>();
@@ -53,8 +53,11 @@ class Processes {
   #code = 0;
   #onAllEnded: () => void = () => undefined;
 
-  constructor(count: number, log: Logger) {
+  constructor({ processes: count, linkPort, processHttpPort }: ProcessSettings, log: Logger) {
     this.#count = count;
+    this.#handles = new PortHandles(
+      [linkPort, processHttpPort].filter(Boolean).flatMap((first) => Array.from({ length: count }, (_, index) => Number(first) + index)),
+    );
     this.#log = log;
     this.#udp = new UdpOwners(count, (number, name) => this.#send(this.#running.get(number), { type: 'granted', name }));
   }
@@ -148,7 +151,10 @@ class Processes {
       this.#restarts.set(number, { wait, timer: setTimeout(() => void this.#restart(number), wait) });
       return;
     }
-    // The first one that fails says why.
+    // It may not have said why, if it was killed.
+    if (code !== 0) {
+      this.#log.error({ process: number, how }, `a server process ${this.#started ? 'was not stopped in an orderly way' : 'could not start: all of them end'}`);
+    }
     if (this.#code === 0) this.#code = code;
     this.#stop();
   }

@@ -9,11 +9,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { covering } from '../support/certificates.ts';
-import { endChildren } from '../support/child.ts';
+import { Child, endChildren } from '../support/child.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
 import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
 import { childrenOf, holdersOf, openFilesOf } from '../support/process-group.ts';
-import { call, openTunnel, type ServerProcess, startAgent, startServer, write } from '../support/processes.ts';
+import { call, newDataDir, openTunnel, programOf, quickStart, type ServerProcess, startAgent, startServer, write } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
 import { aditNodes, everywhere, graphql, settingsOf } from '../support/several-servers.ts';
@@ -84,6 +84,21 @@ async function answersUdp(port: number): Promise<void> {
     30_000,
   );
 }
+
+test('the log says how a process ended that could not start', async () => {
+  const silent = net.createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const address = silent.address();
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
+  const { ADIT_NODE_ADDRESS: _, ...settings } = settingsOf(`postgresql://x:x@127.0.0.1:${address.port}/x`, 1);
+  const child = new Child(process.execPath, [...quickStart, programOf(), 'server'], { ...settings, ADIT_DATA_DIR: newDataDir(), ADIT_PROCESSES: '2' });
+  await once(silent, 'connection');
+  const [first = 0] = childrenOf(child.pid);
+  process.kill(first, 'SIGKILL');
+  expect(await child.exited).toEqual({ code: 1, signal: null });
+  expect(child.output).toContain('a server process could not start: all of them end process=1 how=SIGKILL\n');
+  silent.close();
+}, 60_000);
 
 test('several processes need PostgreSQL', async () => {
   await expect(startServer({ environment: { ADIT_PROCESSES: '2' } })).rejects.toThrow(

@@ -39,6 +39,16 @@ test('a port is bound once for a purpose, accepts nothing here, and is free when
   handles.unshare(3, again);
 });
 
+test('a port that one process opens itself is not for others, also while that process is started again', async () => {
+  const { port, release } = await occupyPort('127.0.0.1');
+  await release();
+  const place = { purpose: 'tunnel', host: '127.0.0.1', port };
+  expect(new PortHandles([port]).share(1, place)).toEqual({ problem: 'EADDRINUSE' });
+  const handles = new PortHandles([port + 1]);
+  handleOf(handles.share(1, place));
+  handles.ended(1);
+});
+
 test('a port of another program, or an address of another machine, is refused with the error of the system', async () => {
   const handles = new PortHandles();
   const { port, release } = await occupyPort('127.0.0.1');
