@@ -63,7 +63,10 @@ export class PortsOfOthers implements SharedPorts, OwnedPorts {
       onGranted = () => resolve(true);
     });
     this.#onGranted.set(name, onGranted);
-    const { answer } = await this.#ask((id) => ({ type: 'claim', id, name, now: true }));
+    const { answer } = await this.#ask((id) => ({ type: 'claim', id, name, now: true })).catch((error: unknown) => {
+      this.release(name);
+      throw error;
+    });
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<boolean>((resolve) => {
       timer = setTimeout(() => resolve(false), GIVE_UP_MS).unref();
