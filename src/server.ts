@@ -41,6 +41,7 @@ import type { LoadedSettings } from './settings/load.ts';
 import type { Settings } from './settings/settings.ts';
 import { failureNote } from './store/database-failure.ts';
 import { lockDataDir } from './store/data-lock.ts';
+import { RefusalSaver } from './store/refusal-saver.ts';
 import { StateSaver } from './store/state-saver.ts';
 import { firstStartFiles, SharedFiles } from './shared-files.ts';
 import { openStore, type Retention } from './store/store.ts';
@@ -143,6 +144,9 @@ export async function runServer(read: Settings, load: () => LoadedSettings, own?
     const saver = new StateSaver(face, store, logs('store'));
     saver.start();
     opened.push(() => saver.stop());
+    const refusals = new RefusalSaver(face, store, logs('store'));
+    refusals.start();
+    opened.push(() => refusals.stop());
     /** Work that only one server on the database does. */
     const once = (work: () => Promise<void>) => async () => {
       if (store.leads()) await work();

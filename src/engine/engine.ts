@@ -16,7 +16,7 @@ import type {
   HostState,
   PortLease,
   PortRequest,
-  Refusals,
+  RefusalCount,
   RowRange,
   StateBatch,
   Traffic,
@@ -219,6 +219,11 @@ export class Engine {
     return this.#parts.batches.take();
   }
 
+  /** The refused connections since the last call. */
+  takeRefusals(): RefusalCount[] {
+    return this.#environment.ticker.refusals.take();
+  }
+
   /** The batch was not stored: the next `takeDirty` holds its clients and tunnels again. */
   restoreDirty(batch: StateBatch): void {
     this.#parts.batches.restore(batch);
@@ -239,11 +244,6 @@ export class Engine {
     const { hosts, certificates, visitors } = this.#environment;
     const out = countOut(this.#tunnels.all(), hosts.all());
     return { ...out, ...this.#bridge.counts, ...certificates.counts, visitors: visitors.open, hostConnections: this.#vhost.connections };
-  }
-
-  /** Refused connections of all existing clients since the start, by cause. */
-  refusals(): Refusals {
-    return this.#environment.clients.refusals();
   }
 
   /**

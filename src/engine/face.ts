@@ -196,6 +196,13 @@ export type RefusalCause = typeof refusalCauses[number];
 /** Refused connections since the server started, by cause; absent causes have not occurred. */
 export type Refusals = Readonly<Partial<Record<RefusalCause, number>>>;
 
+/** Connections of a client's visitors that were refused for one cause. */
+export interface RefusalCount {
+  readonly clientId: number;
+  readonly cause: RefusalCause;
+  readonly count: number;
+}
+
 /** Why the session of an agent ended: what the agent did, what happened to its connection, or why the server ended it. */
 export const sessionEnds = [
   'agentStopped',

@@ -10,6 +10,7 @@ import type {
   PortLease,
   PortRefusal,
   PortRequest,
+  RefusalCount,
   RowRange,
   StateBatch,
   Traffic,
@@ -88,12 +89,17 @@ export class LocalFace implements EngineFace {
 
   /** Current numbers and totals, for metrics. */
   async numbers() {
-    return { counts: this.#engine.counts, traffic: this.#engine.traffic(), refusals: this.#engine.refusals() };
+    return { counts: this.#engine.counts, traffic: this.#engine.traffic(), refusals: this.#engine.records.clients.refusals() };
   }
 
   /** What changed since the last call. When it could not be stored, give it back with `restoreDirty`. */
   takeDirty(): Promise<StateBatch> {
     return this.#engine.takeDirty();
+  }
+
+  /** The visitors' connections that this server has refused since the last call. */
+  takeRefusals(): RefusalCount[] {
+    return this.#engine.takeRefusals();
   }
 
   /** The batch was not stored: the next `takeDirty` holds its records again. */

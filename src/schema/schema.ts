@@ -28,6 +28,7 @@ import './global/queries.ts';
 import './global/mutations.ts';
 import './diagnosis/queries.ts';
 import './audit/queries.ts';
+import './refusals/queries.ts';
 import './traffic/queries.ts';
 import './subscriptions/subscriptions.ts';
 import './traffic/subscriptions.ts';

@@ -119,6 +119,17 @@ export class Nodes {
     });
   }
 
+  /**
+   * Notes in this node's row that a batch of refusals is stored in this transaction. Does nothing on SQLite, where no commit is in doubt.
+   * @returns false = it was stored before, although the response to that COMMIT was lost
+   */
+  async isFirstAttempt(tx: Transaction, batch: string): Promise<boolean> {
+    const own = { incarnation: this.#incarnation };
+    if (await tx.node.count({ where: { ...own, refusals: batch } }) > 0) return false;
+    await tx.node.updateMany({ where: own, data: { refusals: batch } });
+    return true;
+  }
+
   /** This node ends properly: it is not alive from now on. */
   async leave(): Promise<void> {
     if (this.#parts.dialect === 'sqlite') return;

@@ -26,6 +26,7 @@ import { tunnelPage, tunnelPages } from './hot/tunnel-page.ts';
 import type { TunnelPageQuery } from './hot/tunnel-page.ts';
 import { userPage, userPages } from './hot/user-page.ts';
 import type { UserPageQuery } from './hot/user-page.ts';
+import { addRefusals, pruneRefusals, type RefusalBatch } from './hot/refusals.ts';
 import { pruneTraffic, type TrafficRetention } from './hot/traffic.ts';
 import type { AuditEntry, Client, Host, Tunnel, User } from './generated/sqlite/client.ts';
 import type { Dialect } from './migrations.ts';
@@ -86,6 +87,8 @@ export interface Store {
   forgetDeclared(): Promise<void>;
   /** Writes counters and last-seen data and the resulting traffic series, all or nothing. */
   saveCounters(batch: CounterBatch, options?: SaveOptions): Promise<void>;
+  /** Adds refused connections to the series of their clients, all or nothing, and a batch only once. */
+  saveRefusals(batch: RefusalBatch): Promise<void>;
   /** Adds the bytes that a record's counters have beyond the stored ones to the traffic series: call it before its row gets other values, which count from then on. */
   resetTraffic(tx: Transaction, kind: CounterKind, counters: CountedRecord): Promise<void>;
   /** What is stored of the totals of a client, its tunnels and its hosts; undefined = there is no such client. */
@@ -106,7 +109,7 @@ export interface Store {
 /** What resolvers use of the store. They change something only through `context.write`. */
 export type StoreToRead = Omit<
   Store,
-  'transaction' | 'follower' | 'node' | 'leads' | 'tryWrite' | 'saveCounters' | 'forgetRunningState' | 'forgetDeclared' | 'prune' | 'close'
+  'transaction' | 'follower' | 'node' | 'leads' | 'tryWrite' | 'saveCounters' | 'saveRefusals' | 'forgetRunningState' | 'forgetDeclared' | 'prune' | 'close'
 >;
 
 /** How long history is kept, in days. */
@@ -201,6 +204,10 @@ export async function openStore({ url, dataDir, log, onLost = () => {}, alone = 
         node: node.name,
         ...changeLog && { mayCount: (tx) => changeLog.mayCount(tx, follower.figures.seq) },
       }),
+    saveRefusals: ({ id, gains }) =>
+      transaction(async (tx) => {
+        if (await node.isFirstAttempt(tx, id)) await addRefusals(tx, dialect, gains, Date.now());
+      }),
     async resetTraffic(tx, kind, counters) {
       await changeLog?.lockResets(tx);
       await countTraffic(tx, dialect, kind, counters, Date.now());
@@ -220,6 +227,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {}, alone = 
       transaction(async (tx) => {
         const now = Date.now();
         await pruneTraffic(tx, traffic, now);
+        await pruneRefusals(tx, traffic, now);
         await pruneAudit(tx, new Date(now - audit * 86_400_000));
         await pruneLog(tx);
         await pruneNodes(tx);

@@ -164,6 +164,11 @@ const queries: Readonly<Record<string, ExpectedField>> = {
     field: (id) => `traffic(resource: CLIENT, id: ${id}, step: DAY, from: "2026-01-01T00:00:00Z", to: "2026-12-31T00:00:00Z") { inletBytes }`,
     value: (id) => [{ inletBytes: 100 * id }],
   },
+  refusals: {
+    ...changed,
+    field: (id) => `refusals(clientId: ${id}, step: DAY, from: "2026-01-01T00:00:00Z", to: "2026-12-31T00:00:00Z") { refusals { cause count } }`,
+    value: (id) => [{ refusals: [{ cause: 'LOGIN', count: 100 * id }] }],
+  },
   connections: {
     ...changed,
     field: (id) => `connections(clientId: ${id}) { total rows { id address tunnel { id } host { id } } }`,

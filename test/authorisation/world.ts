@@ -164,6 +164,7 @@ async function seed(api: Api, passwordHash: string, tokenHashes: readonly string
   await db.trafficSample.createMany({
     data: [1, 2, 3].map((id) => ({ resource: 'client', resourceId: id, step: 'day', at: 29_520_000, inletBytes: 100 * id, exportBytes: 0 })),
   });
+  await db.refusalSample.createMany({ data: [1, 2, 3].map((id) => ({ clientId: id, cause: 'login', step: 'day', at: 29_520_000, count: 100 * id })) });
 }
 
 async function logIn(api: Api, username: string, secret: string): Promise<Carried> {

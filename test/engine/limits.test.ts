@@ -38,6 +38,10 @@ test.each(
   await visitUntilClosed(tunnel.port);
   expect(server.engine.tunnelState(tunnel.id)?.refusals).toEqual({ [cause]: 2 });
   expect(server.engine.clientState(CLIENT.id)?.refusals).toEqual({ [cause]: 2 });
+  expect(server.engine.takeRefusals()).toEqual([{ clientId: CLIENT.id, cause, count: 2 }]);
+  expect(server.engine.takeRefusals()).toEqual([]);
+  await visitUntilClosed(tunnel.port);
+  expect(server.engine.takeRefusals()).toEqual([{ clientId: CLIENT.id, cause, count: 1 }]);
 });
 
 test.each([

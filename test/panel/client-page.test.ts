@@ -78,6 +78,7 @@ describeWith('chromium', 'the page of a client', () => {
     await page.waitForSelector('canvas');
     await press(page, '24 h');
     await page.waitForFunction(() => document.querySelector('[role=img]')?.getAttribute('aria-label')?.includes('24 h'));
+    await shows(page, 'No visitors were refused in this period.');
     await press(page, 'Limits');
     await shows(page, '2 of 5');
     await shows(page, 'of 100 MiB');
@@ -85,6 +86,19 @@ describeWith('chromium', 'the page of a client', () => {
     await shows(page, 'created');
     await press(page, 'Edit');
     await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#field-maxConnections')?.value === '10');
+    expect(complaints).toEqual([]);
+  }, timeout);
+
+  test('shows the visitors that it refused, by time and cause', async () => {
+    await panel.write('/client/edit/', { id: client, max_conn: 10, blackiplist: '127.0.0.1' });
+    await new Promise((resolve) => {
+      net.connect(tunnelPort, '127.0.0.1').on('error', () => undefined).on('close', resolve);
+    });
+    const { page, complaints } = await panel.open(`/clients/${client}/traffic`);
+    await page.waitForSelector('[aria-labelledby=h-refusals] tbody tr[data-row]');
+    await shows(page, 'on the blocklist 1');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await panel.write('/client/edit/', { id: client, blackiplist: '' });
     expect(complaints).toEqual([]);
   }, timeout);
 

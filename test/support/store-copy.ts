@@ -13,7 +13,7 @@ export type Differences = Record<string, Row | null>;
 /** What is written without anybody asking for it. */
 const ignored: Readonly<Record<string, readonly string[]>> = { ApiToken: ['lastUsedAt'], Session: ['lastSeenAt'] };
 /** History: it grows with every change. */
-const history: ReadonlySet<string> = new Set(['AuditEntry', 'Total audit', 'TrafficSample', 'SearchSegment', 'sqlite_sequence']);
+const history: ReadonlySet<string> = new Set(['AuditEntry', 'Total audit', 'TrafficSample', 'RefusalSample', 'SearchSegment', 'sqlite_sequence']);
 
 const tableNames = z.array(z.object({ name: z.string() }));
 const dataVersion = z.tuple([z.object({ data_version: z.number() })]);

@@ -1,5 +1,6 @@
 import { addBytes, byteCount } from '../../rules/byte-count.ts';
 import { NO_TRAFFIC } from '../../rules/traffic-sum.ts';
+import { RefusalTally } from './refusal-tally.ts';
 import type { CountedBytes, RefusalCause, Refusals, Traffic } from '../face.ts';
 
 /** Totals as stored, in bytes. */
@@ -116,6 +117,8 @@ export class Meter {
 
   countRefusal(cause: RefusalCause): void {
     this.refusals = { ...this.refusals, [cause]: (this.refusals[cause] ?? 0) + 1 };
+    // Each refusal counts for a tunnel or host, and for its client.
+    if (this.owner === 'client') this.#ticker.refusals.add(this.id, cause);
   }
 
   #activate(): void {
@@ -143,6 +146,8 @@ function nothingChanged(): ChangedIds {
 
 /** The one clock of all meters: runs once a second and only while bytes move. */
 export class Ticker {
+  /** The refusals of all clients that are not stored yet. */
+  readonly refusals = new RefusalTally();
   readonly #watched = new Set<Meter>();
   /** The ids of the records whose state changed since they were last taken. */
   #changed = nothingChanged();

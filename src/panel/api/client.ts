@@ -38,6 +38,7 @@ const embedded = [
   'PlatformCertificate',
   'ProblemPage',
   'Refusal',
+  'RefusalSample',
   'Retention',
   'SearchResult',
   'Server',

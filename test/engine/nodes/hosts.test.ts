@@ -103,6 +103,10 @@ test('a visitor learns why the home refuses a request', async () => {
   const exhausted = await get(httpPort);
   expect([exhausted.status, String(exhausted.body)]).toEqual([503, expect.stringContaining('used up its traffic')]);
   expect(home.engine.hostState(host.id)?.refusals).toMatchObject({ flow: expect.any(Number) });
+  // One of the servers counts it, not both.
+  expect([...home.engine.takeRefusals(), ...entry.engine.takeRefusals()]).toEqual([
+    { clientId: CLIENT.id, cause: 'flow', count: home.engine.hostState(host.id)?.refusals.flow },
+  ]);
   await setClient(nodes, { maxConnections: 1 });
   const held = net.connect(httpPort, '127.0.0.1');
   held.write('POST / HTTP/1.1\r\nHost: example.test\r\nContent-Length: 10\r\n\r\n');

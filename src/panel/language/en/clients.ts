@@ -98,6 +98,13 @@ export const clients = {
     noneText: 'Each time the agent connects or leaves, it appears here, with the reason.',
     kept: 'The last 10 since the server started.',
   },
+  refused: {
+    title: 'Refused visitors',
+    range: 'Time range of the refused visitors',
+    count: 'Refused',
+    causes: 'Causes',
+    none: 'No visitors were refused in this period.',
+  },
   refusals: {
     OFFLINE: 'agent away',
     DISABLED: 'disabled',

@@ -92,6 +92,13 @@ export const clients: Messages['clients'] = {
     noneText: 'Agent 每次上线或离线都会显示在这里，并注明原因。',
     kept: '自服务器启动以来的最近 10 次。',
   },
+  refused: {
+    title: '已拒绝的访客',
+    range: '已拒绝访客的时间范围',
+    count: '拒绝次数',
+    causes: '原因',
+    none: '此时段没有拒绝访客。',
+  },
   refusals: {
     OFFLINE: 'Agent 离线',
     DISABLED: '已停用',

@@ -22,6 +22,7 @@ import { useClientActions } from './client-actions.tsx';
 import { ClientStateBadge, useClientState } from './client-state.tsx';
 import { Connections } from './connections.tsx';
 import { Limits } from './limits.tsx';
+import { Refusals } from './refusals.tsx';
 import { RunAgent } from './run-agent.tsx';
 
 const clientQuery = graphql(`
@@ -186,9 +187,12 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
         {tab === 'hosts' && <HostsOfClient clientId={client.id} />}
         {tab === 'connections' && <Connections clientId={client.id} />}
         {tab === 'traffic' && (
-          <div className='card-body'>
-            <TrafficChart resource='CLIENT' id={client.id} />
-          </div>
+          <>
+            <div className='card-body'>
+              <TrafficChart resource='CLIENT' id={client.id} />
+            </div>
+            <Refusals clientId={client.id} />
+          </>
         )}
         {tab === 'sessions' && <AgentSessions clientId={client.id} />}
         {tab === 'limits' && <Limits of={client} rate={rates?.rate ?? client.runtime.rate} />}

@@ -34,11 +34,7 @@ const everyMs = 5000;
 /** The traffic of a record until now. Intervals without a sample had no traffic. */
 export function useSeries(resource: TrafficResource, id: string | null, range: Range): Series | undefined {
   const { step, seconds, samples } = ranges[range];
-  const [now, setNow] = useState(() => Math.floor(Date.now() / 1000));
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Math.floor(Date.now() / 1000)), everyMs);
-    return () => clearInterval(timer);
-  }, []);
+  const now = useNow();
   const last = now - now % seconds;
   const first = last - (samples - 1) * seconds;
   const { data } = useData(trafficQuery, { resource, id, step, from: new Date(first * 1000).toISOString() }, { everyMs });
@@ -55,4 +51,14 @@ export function useSeries(resource: TrafficResource, id: string | null, range: R
     totalOut: sum('exportBytes'),
     totalIn: sum('inletBytes'),
   };
+}
+
+/** The time in s since 1970, updated every few seconds. */
+export function useNow(): number {
+  const [now, setNow] = useState(() => Math.floor(Date.now() / 1000));
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Math.floor(Date.now() / 1000)), everyMs);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
 }
