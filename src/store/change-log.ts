@@ -12,8 +12,6 @@ const resetsLock = 72707375;
 const IDLE_MS = 3000;
 /** The same for a long write, which computes while it holds the lock, on a machine that may be busy. */
 const LONG_IDLE_MS = 60_000;
-/** Commits read at once. */
-const AT_ONCE = 200;
 /** How long commits stay in the log, in ms. A server that was away for longer loads everything. */
 const KEEP_MS = 3_600_000;
 
@@ -111,18 +109,6 @@ export class ChangeLog {
   async last(): Promise<LogPosition> {
     const { seq, token } = await this.#db.loggedCommit.findFirstOrThrow({ orderBy: { seq: 'desc' }, select: { seq: true, token: true } });
     return { seq: Number(seq), token };
-  }
-
-  /**
-   * Some of the commits after a position, in their order. `last`: there are no more.
-   * @returns undefined = the position is not in the log, because it was deleted long ago or is from another copy of the database
-   */
-  async after(position: LogPosition): Promise<{ readonly commits: readonly LoggedCommit[]; readonly last: boolean } | undefined> {
-    const rows = await this.#db.loggedCommit.findMany({ where: { seq: { gte: position.seq } }, orderBy: { seq: 'asc' }, take: AT_ONCE });
-    const [known, ...commits] = rows.map((row) => ({ ...row, seq: Number(row.seq) }));
-    if (known?.seq !== position.seq || known.token !== position.token) return undefined;
-    if (commits.some(({ seq }, index) => seq !== position.seq + 1 + index)) return undefined;
-    return { commits, last: rows.length < AT_ONCE };
   }
 }
 

@@ -2,6 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ChangeLog, LoggedCommit, LogPosition } from './change-log.ts';
 import { failureNote } from './database-failure.ts';
+import { commitsAfter } from './hot/logged-commits.ts';
+import type { HotReader } from './hot/reader.ts';
 
 /** How often the log is read, in ms. */
 const LOOK_MS = 1000;
@@ -17,12 +19,21 @@ export interface CommitListener {
   reload(): Promise<void>;
 }
 
+/** The log that is followed. */
+export interface FollowedLog {
+  readonly changeLog: ChangeLog;
+  /** Reads the commits. */
+  readonly reader: Pick<HotReader, 'rows'>;
+  /** The last commit. */
+  readonly last: LogPosition;
+}
+
 /**
  * Publishes committed changes one after another. On SQLite, these are the changes of this process only, and publishing them needs no statement. On
  * PostgreSQL, the log decides on the order, and has the commits whose response was lost, or which other servers made.
  */
 export class CommitFollower {
-  readonly #changeLog: ChangeLog | undefined;
+  readonly #followed: FollowedLog | undefined;
   readonly #log: Logger;
   /** Everything up to here was published; undefined = everything must be loaded. */
   #cursor: LogPosition | undefined;
@@ -39,16 +50,16 @@ export class CommitFollower {
   /** Called when this server has added to the log. */
   onOwnCommit: () => void = () => undefined;
 
-  /** @param cursor the last commit, absent on SQLite */
-  constructor(log: Logger, changeLog?: ChangeLog, cursor?: LogPosition) {
+  /** @param followed absent on SQLite */
+  constructor(log: Logger, followed?: FollowedLog) {
     this.#log = log;
-    this.#changeLog = changeLog;
-    this.#cursor = cursor;
+    this.#followed = followed;
+    this.#cursor = followed?.last;
   }
 
   /** Begins to follow the log. Everything that was stored before must have been loaded after the store was opened. */
   start(listener: CommitListener): void {
-    if (this.#changeLog === undefined) return;
+    if (this.#followed === undefined) return;
     this.#listener = listener;
     let looking = false;
     this.#timer = setInterval(() => {
@@ -71,7 +82,7 @@ export class CommitFollower {
   /** The number of the last published commit, and the time since when there may be later ones, in ms: 0 = the log was read to its end just now. Both are 0 on SQLite. */
   get figures(): { readonly seq: number; readonly lagMs: number } {
     const since = performance.now() - this.#currentAt;
-    return { seq: this.#cursor?.seq ?? 0, lagMs: this.#changeLog === undefined || since < 2 * LOOK_MS ? 0 : Math.round(since) };
+    return { seq: this.#cursor?.seq ?? 0, lagMs: this.#followed === undefined || since < 2 * LOOK_MS ? 0 : Math.round(since) };
   }
 
   /** Runs work while nothing is published: rows that it reads and publishes are never older than what is published already. */
@@ -99,7 +110,7 @@ export class CommitFollower {
     const until = performance.now() + UNKNOWN_MS;
     for (;;) {
       try {
-        return await this.#changeLog?.isCommitted(position) === true;
+        return await this.#followed?.changeLog.isCommitted(position) === true;
       } catch (error) {
         if (performance.now() >= until) throw error;
         await setTimeout(AGAIN_MS);
@@ -147,12 +158,12 @@ export class CommitFollower {
   }
 
   async #catchUp(): Promise<void> {
-    const [changeLog, listener] = [this.#changeLog, this.#listener];
-    if (changeLog === undefined || listener === undefined) return;
+    const [followed, listener] = [this.#followed, this.#listener];
+    if (followed === undefined || listener === undefined) return;
     for (;;) {
-      const found = this.#cursor && await changeLog.after(this.#cursor);
+      const found = this.#cursor && await commitsAfter(followed.reader, this.#cursor);
       if (found === undefined) {
-        await this.#reload(changeLog, listener);
+        await this.#reload(followed.changeLog, listener);
         continue;
       }
       const own = found.commits.findIndex(({ token }) => token === this.#own);

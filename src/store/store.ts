@@ -68,6 +68,8 @@ export interface Store {
   readonly userPages: (query: UserPageQuery) => AsyncGenerator<Page<User>, void, undefined>;
   /** Rows by their ids, in the same order; deleted rows are skipped. @throws {RowsTooLongError} if they have more text than a page may have */
   byIds<Table extends keyof TableRows>(table: Table, ids: readonly number[]): Promise<Array<TableRows[Table]>>;
+  /** The same, whatever text the rows have: for changes, which are followed one batch at a time. */
+  changed<Table extends keyof TableRows>(table: Table, ids: readonly number[]): Promise<Array<TableRows[Table]>>;
   /** The same range of the tunnels or hosts of many clients, or of the clients of many users, with one statement. */
   childrenOf<Table extends keyof ChildRows>(table: Table, query: ChildrenQuery): Promise<Array<ChildRows[Table]>>;
   /** A range of the records with a kind of problem, whole rows. */
@@ -169,7 +171,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {}, alone = 
     await close();
     throw error;
   });
-  const follower = new CommitFollower(log, changeLog, last);
+  const follower = new CommitFollower(log, changeLog && last && { changeLog, reader, last });
   const health = new DatabaseHealth(transactions({ db, savepoints: opened.savepoints, changeLog, follower }), {
     read: () => db.$queryRaw`SELECT 1`,
     write: (run) => tryWrite(run, dialect),
@@ -193,6 +195,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {}, alone = 
     userPage: (query) => userPage(reader, query),
     userPages: (query) => userPages(reader, query),
     byIds: (table, ids) => rowsOf(reader, table, ids, pageBytes),
+    changed: (table, ids) => rowsOf(reader, table, ids),
     childrenOf: (table, query) => childrenOf(reader, table, query),
     problemRows: (name, query) => problemRows(reader, name, query),
     problemCount: (name, query) => problemCount(reader, name, query),

@@ -44,8 +44,8 @@ export class CatchUp implements CommitListener {
   }
 
   async #publish(logged: readonly LoggedChange[]): Promise<void> {
-    const { store: { db }, changes, unapplied } = this.#parts;
-    const followed = await loadLogged(db, logged);
+    const { store, changes, unapplied } = this.#parts;
+    const followed = await loadLogged(store, logged);
     for (const [index, change] of followed.entries()) {
       try {
         await changes.publish(change);

@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import type { Reading } from '../../store/reading.ts';
-import type { Change, ImportedRows } from './changes.ts';
+import type { TableRows } from '../../store/hot/page.ts';
+import type { Store } from '../../store/store.ts';
+import type { Change, ClientWithOwner, ImportedRows } from './changes.ts';
 import { type FollowedChange, followedRecord } from './followed-changes.ts';
 
 const scope = z.object({ id: z.number(), userId: z.number().nullable() });
@@ -76,20 +77,21 @@ function added(resource: 'client' | 'tunnel' | 'host', id: number, inletBytes: n
   return { resource, id, reset: { inletBytes: -inletBytes, exportBytes: -exportBytes } };
 }
 
-/** Loads the current rows of changes in the log, with one statement for each table. @returns the changes in the same order */
-export async function loadLogged(db: Reading, changes: readonly LoggedChange[]): Promise<FollowedChange[]> {
-  const idsOf = (resource: 'client' | 'tunnel' | 'host') => changes.flatMap((change) => change.resource === resource ? [change.id] : []);
-  const users = changes.flatMap((change) => change.resource === 'user' ? [change] : []);
-  const clientIds = [...idsOf('client'), ...users.flatMap(({ ids = [] }) => ids)];
-  const owners = users.map(({ id }) => id);
+/** The parts of the store that the rows of changes are read from. */
+export type ChangedRows = Pick<Store, 'db' | 'changed'>;
+
+/**
+ * Loads the current rows of changes in the log, with one statement for each table. Each server does this for each commit of another one, so it does not use Prisma,
+ * which needs several times as much CPU.
+ * @returns the changes in the same order
+ */
+export async function loadLogged(store: ChangedRows, changes: readonly LoggedChange[]): Promise<FollowedChange[]> {
+  const idsOf = (resource: 'client' | 'tunnel' | 'host') => [...new Set(changes.flatMap((change) => change.resource === resource ? [change.id] : []))];
   const [clients, tunnels, hosts, settings] = await Promise.all([
-    clientIds.length + owners.length === 0 ? [] : db.client.findMany({
-      where: { OR: [{ id: { in: clientIds } }, { userId: { in: owners } }] },
-      include: { user: true },
-    }),
-    idsOf('tunnel').length === 0 ? [] : db.tunnel.findMany({ where: { id: { in: idsOf('tunnel') } } }),
-    idsOf('host').length === 0 ? [] : db.host.findMany({ where: { id: { in: idsOf('host') } } }),
-    changes.some(({ resource }) => resource === 'globalSettings') ? db.globalSettings.findFirst() : null,
+    clientsOf(store, idsOf('client'), changes.filter((change) => change.resource === 'user')),
+    rowsOf(store, 'Tunnel', idsOf('tunnel')),
+    rowsOf(store, 'Host', idsOf('host')),
+    changes.some(({ resource }) => resource === 'globalSettings') ? store.db.globalSettings.findFirst() : null,
   ]);
   const clientsById = byId(clients);
   const tunnelsById = byId(tunnels);
@@ -113,6 +115,23 @@ export async function loadLogged(db: Reading, changes: readonly LoggedChange[]):
         return { resource: 'access' };
     }
   });
+}
+
+/** Clients with their owners: those with the ids, and those of changed users. */
+async function clientsOf(
+  store: ChangedRows,
+  ids: readonly number[],
+  users: ReadonlyArray<Extract<LoggedChange, { readonly resource: 'user' }>>,
+): Promise<ClientWithOwner[]> {
+  const owned = users.length === 0 ? [] : await store.db.client.findMany({ where: { userId: { in: users.map(({ id }) => id) } }, select: { id: true } });
+  const clients = await rowsOf(store, 'Client', [...new Set([...ids, ...users.flatMap((user) => user.ids ?? []), ...owned.map(({ id }) => id)])]);
+  const owners = byId(await rowsOf(store, 'User', [...new Set(clients.flatMap(({ userId }) => userId ?? []))]));
+  return clients.map((client) => ({ ...client, user: owners.get(client.userId ?? 0) ?? null }));
+}
+
+/** No statement is needed for no rows. */
+async function rowsOf<Table extends keyof TableRows>(store: ChangedRows, table: Table, ids: readonly number[]): Promise<Array<TableRows[Table]>> {
+  return ids.length === 0 ? [] : store.changed(table, ids);
 }
 
 function byId<Row extends { readonly id: number }>(rows: readonly Row[]): ReadonlyMap<number, Row> {

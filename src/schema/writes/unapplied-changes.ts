@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { failureNote } from '../../store/database-failure.ts';
 import type { Store } from '../../store/store.ts';
 import type { Changes } from './followed-changes.ts';
-import { loadLogged, type LoggedChange } from './logged-changes.ts';
+import { type ChangedRows, loadLogged, type LoggedChange } from './logged-changes.ts';
 
 /** The first and the longest interval between attempts, in ms. */
 const AGAIN = { first: 1000, longest: 30_000 } as const;
@@ -14,7 +14,7 @@ const TOGETHER = 200;
  * records until that succeeds.
  */
 export class UnappliedChanges {
-  readonly #store: Pick<Store, 'db' | 'follower'>;
+  readonly #store: ChangedRows & Pick<Store, 'follower'>;
   readonly #changes: Changes;
   readonly #log: Logger;
   /** By record, so that there are never more than records. */
@@ -22,7 +22,7 @@ export class UnappliedChanges {
   #timer: NodeJS.Timeout | undefined;
   #wait: number = AGAIN.first;
 
-  constructor({ store, changes, log }: { readonly store: Pick<Store, 'db' | 'follower'>; readonly changes: Changes; readonly log: Logger }) {
+  constructor({ store, changes, log }: { readonly store: ChangedRows & Pick<Store, 'follower'>; readonly changes: Changes; readonly log: Logger }) {
     this.#store = store;
     this.#changes = changes;
     this.#log = log;
@@ -69,7 +69,7 @@ export class UnappliedChanges {
 
   async #apply(due: ReadonlyArray<readonly [string, LoggedChange]>): Promise<void> {
     const current = due.filter(([name, change]) => this.#waiting.get(name) === change);
-    const followed = await loadLogged(this.#store.db, current.map(([, change]) => change));
+    const followed = await loadLogged(this.#store, current.map(([, change]) => change));
     for (const [index, change] of followed.entries()) {
       const name = current[index]?.[0];
       if (name === undefined) continue;

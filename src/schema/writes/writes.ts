@@ -108,7 +108,7 @@ export class Writes {
     const logged = [...loggedOfImport(rows)];
     for (let start = 0; start < logged.length; start += slice) {
       const part = logged.slice(start, start + slice);
-      for (const [index, change] of (await loadLogged(store.db, part)).entries()) {
+      for (const [index, change] of (await loadLogged(store, part)).entries()) {
         try {
           await changes.publish(change);
         } catch (error) {

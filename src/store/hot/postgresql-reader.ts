@@ -11,6 +11,8 @@ import type { HotReader } from './reader.ts';
 import { Refreshes } from './refreshes.ts';
 import { type MakeRows, rowMaker } from './row-maker.ts';
 
+/** PostgreSQL's code for a prepared statement that would have other columns now: a server of a later version has migrated the database. */
+const resultChanged = '0A000';
 /** PostgreSQL's code for a statement that timed out. */
 const queryCanceled = '57014';
 
@@ -59,6 +61,8 @@ export class PostgresqlReader implements HotReader {
   readonly #searchPool: pg.Pool;
   /** Names of prepared statements by text: one for each order of a list. Filter conditions have too many combinations to prepare them all. */
   readonly #names = new Map<string, string>();
+  /** How many names were given. */
+  #prepared = 0;
   /** By the text of the query. */
   readonly #many = new Map<string, ManyRows>();
   /** Started on demand; undefined also after it died: the next search starts a new one, which reads all texts again. */
@@ -137,15 +141,25 @@ export class PostgresqlReader implements HotReader {
     return idList.parse(JSON.parse(found?.ids ?? '[]'));
   }
 
-  async #query<Row>(pool: pg.Pool, { text, values, most }: HotQuery): Promise<Row[]> {
+  async #query<Row>(pool: pg.Pool, { text, values, most }: HotQuery, again = true): Promise<Row[]> {
+    const query = { name: this.#nameOf(text), text, values: [...values] };
+    try {
+      // oxlint-disable-next-line typescript/no-unsafe-return -- the caller vouches for the columns
+      return (most === undefined ? await pool.query({ ...query, types }) : await bounded(pool, query, most)).rows;
+    } catch (error) {
+      if (!again || !(error instanceof pg.DatabaseError) || error.code !== resultChanged) throw error;
+      if (this.#names.get(text) === query.name) this.#names.delete(text);
+      return this.#query(pool, { text, values, most }, false);
+    }
+  }
+
+  #nameOf(text: string): string {
     let name = this.#names.get(text);
     if (name === undefined) {
-      name = `adit_${this.#names.size}`;
+      name = `adit_${this.#prepared++}`;
       this.#names.set(text, name);
     }
-    const query = { name, text, values: [...values] };
-    // oxlint-disable-next-line typescript/no-unsafe-return -- the caller vouches for the columns
-    return (most === undefined ? await pool.query({ ...query, types }) : await bounded(pool, query, most)).rows;
+    return name;
   }
 }
 
