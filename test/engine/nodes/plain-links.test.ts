@@ -117,6 +117,14 @@ test('a visitor who does not read holds the sender back over a data connection, 
   expect(await receive(visitor)).toEqual({ bytes: OFFERED, hash: hashOf(OFFERED, 3) });
 });
 
+/** How the other end's direction ended. libuv shows a reset that arrives together with data as an end; unlike after an end, nothing can be written then. */
+function endOf(socket: net.Socket): Promise<'end' | 'reset'> {
+  return new Promise((resolve) => {
+    socket.once('error', () => resolve('reset'));
+    socket.once('end', () => socket.write('x', (error) => resolve(error ? 'reset' : 'end')));
+  });
+}
+
 test('a data connection that is cut resets its stream, which does not seem complete; later ones go over TLS', async () => {
   const { home, entry, data } = await twoNodes();
   const target = await startTarget((socket) => {
@@ -125,11 +133,11 @@ test('a data connection that is cut resets its stream, which does not seem compl
   });
   const { port, id } = await tunnelTo([home, entry], target.address);
   const visitor = await visit(port);
-  const failed = once(visitor, 'error');
+  const ended = endOf(visitor);
   visitor.resume();
   await eventually(() => data.bytes, (bytes) => bytes > MB);
   data.close();
-  expect(await failed).toMatchObject([{ code: 'ECONNRESET' }]);
+  expect(await ended).toBe('reset');
   await eventually(() => [home, entry].map(({ engine }) => engine.tunnelState(id)?.connections), (counts) => counts.every((count) => count === 0));
   await entry.log.line(/no data connection to another node can be opened, so that all bytes go over TLS/);
   const transfers = await transferTarget();
