@@ -120,7 +120,7 @@ export async function rowCosts({ clients, changes }: { readonly clients: number;
 
   const apply = applyToEngine(new LocalFace(engine));
   const changing = async () => {
-    for (const id of ids.slice(0, changes)) for (const change of await loadLogged(store.db, [{ resource: 'client', id }])) await apply(change);
+    for (const id of ids.slice(0, changes)) for (const change of await loadLogged(store, [{ resource: 'client', id }])) await apply(change);
   };
   const change = await bothCosts(observer, changes, changing);
   // There are no later commits, so that nothing is applied.
