@@ -17,6 +17,8 @@ import { startTarget, type Target, visit } from '../support/target.ts';
 const VISITORS = sized(77, 203);
 /** Descriptors that the programs open for themselves now and then: to their databases, or data connections ahead of use. */
 const SPARE = 10;
+/** What connections are counted by is above the ways of sockets, each of which has its own suites (`test/wire`, `test/e2e/connections`). */
+const backends = sized<readonly string[]>(['captured'], BACKEND_NAMES);
 const host = 'x.p.example.com';
 const password = 'what every visitor proves';
 
@@ -149,18 +151,19 @@ async function comeAndGo(sockets: string): Promise<void> {
 }
 
 test(
-  `visitors of a silent target who are gone, with every way of sockets: ${VISITORS} of them leave every connection and descriptor free within 10 s, however they went`,
+  `visitors of a silent target who are gone, with sockets by ${
+    backends.join(', ')
+  }: ${VISITORS} of them leave every connection and descriptor free within 10 s, however they went`,
   // At the same time: each waits most of the time until a program has noticed.
-  () => Promise.all(BACKEND_NAMES.map(comeAndGo)),
+  () => Promise.all(backends.map(comeAndGo)),
   120_000,
 );
 
 test(
   'visitors who ended their direction and stay lose their connection when nothing has moved for so long; one whose other direction is in use keeps it',
   async () => {
-    // The time is counted above the ways of sockets.
     await Promise.all(
-      sized<readonly string[]>(['captured'], BACKEND_NAMES).map(async (sockets) => {
+      backends.map(async (sockets) => {
         const rig = await start(sockets, 4);
         const accepted = rig.target.accepted();
         const reader = await visit(rig.tunnel.port);

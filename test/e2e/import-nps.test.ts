@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { importReport } from '../../src/schema/import/report.ts';
 import { endChildren } from '../support/child.ts';
 import { eitherDialect } from '../support/database.ts';
+import { endurance } from '../support/endurance.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { startHttpTarget } from '../support/http-target.ts';
@@ -72,7 +73,7 @@ eitherDialect('adit import nps', (databases) => {
       counts: { client: { added: 2 }, tunnel: { added: 3 }, host: { added: 1 }, user: { added: 1 } },
     });
     expect(await adit()).toMatchObject({ ...done, output: expect.stringMatching(/clients +2 +0 +0\n[^]*\nImported\.\n$/) });
-    expect(await adit()).toMatchObject({ ...done, output: expect.stringContaining('\nNothing to do: ') });
+    if (endurance) expect(await adit()).toMatchObject({ ...done, output: expect.stringContaining('\nNothing to do: ') });
 
     npsFolder({ ...records, clients: [{ ...records.clients[0], Remark: 'changed' }, npsClient({ Id: 7 })] }, folder);
     expect(await adit()).toMatchObject({ ...refused, output: expect.stringContaining('use --update') });
@@ -80,7 +81,9 @@ eitherDialect('adit import nps', (databases) => {
 
     const other = npsFolder({ clients: [npsClient({ Id: 20 }), npsClient({ Id: 21, VerifyKey: 'key7' })] });
     const merge = (...flags: string[]) => runCommand(['import', 'nps', other, '--merge', ...flags], settings);
-    expect(await merge()).toMatchObject({ ...refused, output: expect.stringMatching(/Id 21: VerifyKey: is the key of client 7 of this server/) });
+    if (endurance) {
+      expect(await merge()).toMatchObject({ ...refused, output: expect.stringMatching(/Id 21: VerifyKey: is the key of client 7 of this server/) });
+    }
     const skipped = await merge('--skip-broken', '--json');
     expect(skipped).toMatchObject(done);
     expect(reported(skipped.output)).toMatchObject({ outcome: 'done', problems: [{ source: 'clients.json: Id 21', field: 'VerifyKey' }] });
@@ -166,7 +169,7 @@ test('a server with HTTPS imports, too', async () => {
   const settings = { ...settingsOfServer(server), ADIT_HTTP_TLS: 'self-signed' };
   const folder = npsFolder({ clients: [npsClient()] });
   expect(await runCommand(['import', 'nps', folder], settings)).toMatchObject({ ...done, output: expect.stringContaining('\nImported.\n') });
-  expect(await runCommand(['import', 'nps', folder], settings)).toMatchObject({ ...done, output: expect.stringContaining('\nNothing to do: ') });
+  if (endurance) expect(await runCommand(['import', 'nps', folder], settings)).toMatchObject({ ...done, output: expect.stringContaining('\nNothing to do: ') });
   // Without the right key, the command says so.
   const unknown = await runCommand(['import', 'nps', folder], { ...settings, ADIT_AUTH_KEY: 'another key' });
   expect(unknown).toMatchObject({ ...refused, output: expect.stringMatching(/^adit: the running server has refused the import: /) });
@@ -185,10 +188,12 @@ test('damaged folders: exit code 1, with file, record and field, and nothing is 
       /tasks\.json: Id 6: Port: must be a whole number\n[^]*tasks\.json: Id 5: Client\.Id: client 99 does not exist[^]*Nothing was imported/,
     ),
   });
-  const json = await adit(dangling, '--json');
-  expect(json).toMatchObject(refused);
-  expect(reported(json.output)).toMatchObject({ outcome: 'refused', problems: [{ field: 'Port' }, { field: 'Client.Id' }] });
-  expect(await adit(path.join(dataDir, 'no such folder'))).toMatchObject({ ...refused, output: expect.stringContaining('is not a directory') });
+  if (endurance) {
+    const json = await adit(dangling, '--json');
+    expect(json).toMatchObject(refused);
+    expect(reported(json.output)).toMatchObject({ outcome: 'refused', problems: [{ field: 'Port' }, { field: 'Client.Id' }] });
+    expect(await adit(path.join(dataDir, 'no such folder'))).toMatchObject({ ...refused, output: expect.stringContaining('is not a directory') });
+  }
   // Nothing was written: it would be refused otherwise.
   expect(await adit(npsFolder({ clients: [npsClient({ VerifyKey: 'first' })] }))).toMatchObject({
     ...done,

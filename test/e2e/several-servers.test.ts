@@ -7,6 +7,7 @@ import pg from 'pg';
 import { z } from 'zod';
 import { installationKeyFile } from '../../src/settings/installation-key.ts';
 import { Child, endChildren, endOtherChildren } from '../support/child.ts';
+import { endurance, sized } from '../support/endurance.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
 import { call, getTunnel, openTunnel, programOf, quickStart, startAgent, startServer, startVisitorProcess, write } from '../support/processes.ts';
@@ -103,7 +104,7 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
       await Promise.all(servers.map(({ child }) => child.says(/the key of the installation was changed/)));
       expect(await roundTrip(held, 'afterwards')).toBe('afterwards');
       for (const { dataDir } of servers) expect(await invitationOf({ dataDir })).toBe(await invitationOf(two));
-      for (const dataDir of [away, scratchDirectory()]) {
+      for (const dataDir of sized([away], [away, scratchDirectory()])) {
         await expect(startServer({ environment: { ...settingsOf(url, 4), ADIT_INVITATION: invitation }, dataDir })).rejects.toThrow(
           /or no longer: .*: set ADIT_INVITATION/,
         );
@@ -232,7 +233,9 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
     await expect(refused({})).rejects.toThrow(/belongs to an installation whose key this server lacks: set ADIT_INVITATION/);
     const invitation = { ADIT_INVITATION: await invitationOf(first) };
     await expect(refused(invitation)).rejects.toThrow(/the server node1 is running on the database without ADIT_NODE_ADDRESS/);
-    await expect(refused({ ...invitation, ADIT_NODE_ADDRESS: '' })).rejects.toThrow(/the server node1 is running on the database: set the address/);
+    if (endurance) {
+      await expect(refused({ ...invitation, ADIT_NODE_ADDRESS: '' })).rejects.toThrow(/the server node1 is running on the database: set the address/);
+    }
     expect(await call(first, '/client/add/')).toMatchObject({ status: 1 });
     // A server of version 0.1 tolerates no other one.
     await first.child.end();

@@ -1,11 +1,15 @@
+import process from 'node:process';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { KeyInput } from 'puppeteer-core';
 import { eventuallyAsync } from '../support/eventually.ts';
+import { startAgent } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, chooseEntry, enter, hides, listsRows, press, shows, testPanel } from './panel.ts';
 
 const timeout = 120_000;
+/** The most bytes that the first page loads. */
+const mostBytes = 300 * 1024;
 
 describeWith('chromium', "the panel's lists", () => {
   const panel = testPanel();
@@ -234,6 +238,26 @@ describeWith('chromium', "the panel's lists", () => {
     await panel.write('/client/del/', { id: added });
     await listsRows(page, ['seen a', 'seen c']);
     expect(complaints).toEqual([]);
+  }, timeout);
+
+  test(`the first page loads at most ${mostBytes / 1024} KB`, async () => {
+    // One that was lost, which the page lists.
+    await (await startAgent(panel.server(), 'key one')).end();
+    const { page } = await panel.open('/login/index');
+    const session = await page.createCDPSession();
+    await session.send('Network.enable');
+    const urls = new Map<string, string>();
+    const bytes = new Map<string, number>();
+    session.on('Network.requestWillBeSent', ({ requestId, request }) => urls.set(requestId, request.url));
+    session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => bytes.set(urls.get(requestId) ?? '', encodedDataLength));
+    await page.setCacheEnabled(false);
+    await page.goto(`${panel.origin()}/`);
+    await page.waitForSelector('.dash .lines > li a');
+    const loaded = [...bytes].filter(([url]) => !url.endsWith('/graphql'));
+    expect(loaded.length).toBeGreaterThan(3);
+    const sum = loaded.reduce((all, [, size]) => all + size, 0);
+    process.stdout.write(`the first page: ${Math.round(sum / 1024)} KB in ${loaded.length} requests\n`);
+    expect(sum).toBeLessThan(mostBytes);
   }, timeout);
 
   test('a page is loaded when the pointer or the focus comes to its link', async () => {

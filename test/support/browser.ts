@@ -11,7 +11,7 @@ export interface WatchedPage {
 
 /**
  * Chromium without a window while the suite that calls this runs: wrap it in `describeWith('chromium', ...)`. Each test begins without cookies and without anything else that
- * an origin has stored. Tests share the cache and the process of the pages, which cost more to start than most pages cost to load.
+ * an origin has stored. Tests share the cache of the pages.
  * @param more of Chromium's options
  */
 export function testBrowser(more: readonly string[] = []): { open(url: string, cookies?: readonly CookieData[]): Promise<WatchedPage> } {
