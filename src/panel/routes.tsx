@@ -1,6 +1,6 @@
 import { type ComponentType, lazy } from 'react';
 import { matchRoute, type Parser, Redirect, Route, Switch } from 'wouter';
-import { useViewer } from './shell/viewer.tsx';
+import { useViewer, type ViewerState } from './shell/viewer.tsx';
 
 /** What an address says besides the page: `/clients/3/traffic`. */
 interface PageProps {
@@ -13,11 +13,22 @@ interface Page {
   readonly paths: readonly string[];
   readonly load: () => Promise<{ readonly default: ComponentType<PageProps> }>;
   readonly Content: ComponentType<PageProps>;
+  /** Who may use it; absent = everybody. For others, the address has no page: they must not see forms that the server refuses. */
+  readonly roles?: ReadonlyArray<ViewerState['role']>;
 }
 
 /** A page is loaded when its link is about to be used, or when it is opened. */
 function page(load: Page['load'], ...paths: readonly string[]): Page {
   return { paths, load, Content: lazy(load) };
+}
+
+function forAdministrators(...args: Parameters<typeof page>): Page {
+  return { ...page(...args), roles: ['ADMINISTRATOR'] };
+}
+
+/** Not for the web login of a client. */
+function forUsers(...args: Parameters<typeof page>): Page {
+  return { ...page(...args), roles: ['ADMINISTRATOR', 'USER'] };
 }
 
 /** The wall screen, which is outside of the frame. */
@@ -34,16 +45,16 @@ const pages: readonly Page[] = [
   page(() => import('./pages/hosts/host-form.tsx'), '/hosts/new', '/hosts/:id'),
   // With the address of the older API: its callers open the page.
   page(() => import('./pages/diagnosis.tsx'), '/diagnosis', '/index/hostdiagnose'),
-  page(() => import('./pages/welcome.tsx'), '/welcome'),
-  page(() => import('./pages/users/users.tsx'), '/users'),
-  page(() => import('./pages/users/user-form.tsx'), '/users/new', '/users/:id'),
-  page(() => import('./pages/audit/audit.tsx'), '/audit'),
-  page(() => import('./pages/tokens.tsx'), '/tokens'),
-  page(() => import('./pages/sessions.tsx'), '/sessions'),
-  page(() => import('./pages/lockouts.tsx'), '/lockouts'),
-  page(() => import('./pages/platform-domains.tsx'), '/platform-domains'),
+  forUsers(() => import('./pages/welcome.tsx'), '/welcome'),
+  forAdministrators(() => import('./pages/users/users.tsx'), '/users'),
+  forAdministrators(() => import('./pages/users/user-form.tsx'), '/users/new', '/users/:id'),
+  forUsers(() => import('./pages/audit/audit.tsx'), '/audit'),
+  forUsers(() => import('./pages/tokens.tsx'), '/tokens'),
+  forAdministrators(() => import('./pages/sessions.tsx'), '/sessions'),
+  forAdministrators(() => import('./pages/lockouts.tsx'), '/lockouts'),
+  forAdministrators(() => import('./pages/platform-domains.tsx'), '/platform-domains'),
   // With the address of the older API, too.
-  page(() => import('./pages/settings.tsx'), '/settings', '/global/index'),
+  forAdministrators(() => import('./pages/settings.tsx'), '/settings', '/global/index'),
   page(() => import('./pages/account.tsx'), '/account'),
 ];
 const NotFound = lazy(() => import('./pages/not-found.tsx'));
@@ -56,12 +67,14 @@ export function Pages() {
   const { role, client } = useViewer();
   return (
     <Switch>
-      {role === 'CLIENT' && ['/', '/clients'].map((path) => (
+      {role === 'CLIENT' && ['/', '/clients', '/clients/new', '/tunnels', '/hosts'].map((path) => (
         <Route key={path} path={path}>
           <Redirect to={`/clients/${client?.id ?? ''}`} replace />
         </Route>
       ))}
-      {pages.map(({ paths, Content }) => paths.map((path) => <Route key={path} path={path}>{(values: PageProps) => <Content {...values} />}</Route>))}
+      {pages.filter(({ roles }) => roles?.includes(role) ?? true).map(({ paths, Content }) =>
+        paths.map((path) => <Route key={path} path={path}>{(values: PageProps) => <Content {...values} />}</Route>)
+      )}
       <Route>
         <NotFound />
       </Route>

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
+import type { Page } from 'puppeteer-core';
 import { eventually } from '../support/eventually.ts';
 import { describeWith } from '../support/programs.ts';
 import { scratchDirectory } from '../support/scratch.ts';
@@ -8,6 +9,15 @@ import { accessibilityProblems } from './axe.ts';
 import { answer, choose, enter, hides, listsRows, logIn, password, press, problemsAt, shows, testPanel } from './panel.ts';
 
 const timeout = 120_000;
+
+/** Addresses that show the viewer neither a page nor a form. */
+async function hasNoPages(page: Page, names: readonly string[]): Promise<void> {
+  for (const name of names) {
+    await page.goto(new URL(`/adit/${name}`, page.url()).href);
+    await shows(page, 'There is no page at this address');
+    expect(await page.$$('main button, main form')).toEqual([]);
+  }
+}
 
 describeWith('chromium', "the panel's pages about people", () => {
   const panel = testPanel();
@@ -142,11 +152,13 @@ describeWith('chromium', "the panel's pages about people", () => {
       '/adit/diagnosis',
       '/adit/tokens',
     ]);
+    await hasNoPages(page, ['users', 'settings']);
     const login = await panel.open('/', 'web', 'web password');
     await shows(login.page, 'Run its agent');
     expect(new URL(login.page.url()).pathname).toBe(`/adit/clients/${own}`);
     expect(await login.page.$$eval('.sidebar .nav-link', (links) => links.length)).toBe(2);
     expect(await accessibilityProblems(login.page)).toEqual([]);
+    await hasNoPages(login.page, ['users', 'tokens']);
   }, timeout);
 
   test('a user changes the own password', async () => {

@@ -110,6 +110,7 @@ test('a caller can look up ten names at once, and others are not affected', asyn
   for (let n = 0; n < 10; n++) expect(await nameGate(api, `n${n}.example.com`, user)).toMatchObject({ outcome: 'STOPPED' });
   const before = asked.length;
   expect(await nameGate(api, 'more.example.com', user)).toMatchObject({ outcome: 'UNKNOWN', explanation: 'too many names were looked up: wait a few seconds' });
+  expect(await nameGate(api, '10.0.0.1', user)).toMatchObject({ explanation: 'too many names were looked up: wait a few seconds' });
   expect(asked.length).toBe(before);
   expect(await nameGate(api, 'more.example.com')).toMatchObject({ outcome: 'STOPPED' });
 });

@@ -52,8 +52,7 @@ export async function nameGate(context: Context, { host, scheme }: RouteQuestion
   return unknown('NAME_AND_PORT', finding, server === undefined ? fix('SET_SERVER_URL') : point);
 }
 
-async function lookUp(context: Context, name: string): Promise<LookUp> {
-  if (isIP(name) !== 0) return { kind: 'found', addresses: [name] };
+function lookUp(context: Context, name: string): Promise<LookUp> {
   return context.names.addressesOf(shareOf(context.caller), name, context.now());
 }
 

@@ -1,4 +1,5 @@
 import { Resolver } from 'node:dns/promises';
+import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { Pace } from '../../rules/pace.ts';
 
@@ -29,6 +30,8 @@ export class NameLookUps {
   /** @param share of the caller @param now ms since the epoch */
   async addressesOf(share: string, name: string, now: number): Promise<LookUp> {
     if (this.#busy.has(share) || this.#busy.size >= TOGETHER || !this.#paceOf(share).begin(now)) return { kind: 'limited' };
+    // Limited as well: which addresses are the server's own could be found by trying.
+    if (isIP(name) !== 0) return { kind: 'found', addresses: [name] };
     this.#busy.add(share);
     try {
       return lookUpOf(await Promise.allSettled([this.resolver.resolve4(name), this.resolver.resolve6(name)]));
