@@ -56,6 +56,7 @@ test('an agent that reconnects has no new budget for control messages', async ()
   const server = await startEngine();
   const message = Buffer.alloc(1024, ' ').fill('{}', 0, 2);
   let sent = 0;
+  const began = performance.now();
   const some: Parameters<RawPeer['frames']>[0] = (batch) => {
     for (let i = 0; i < 100; i++) batch.frame(Frame.CONTROL, 0, message);
     sent += 100;
@@ -76,7 +77,8 @@ test('an agent that reconnects has no new budget for control messages', async ()
   expect((await server.log.line(/agent disconnected/))['reason']).toBe('the peer closed the connection');
   sent = 0;
   await flood(await RawPeer.connect(server), some);
-  expect(sent).toBeLessThan(13_000);
+  // The rest of the budget, 2,000 messages for each second that has passed, and what was on its way; a new budget is 16,000.
+  expect(sent).toBeLessThan(13_000 + 2 * (performance.now() - began));
 }, 60_000);
 
 test('connections that a visitor opens in one packet begin in several iterations', async () => {
