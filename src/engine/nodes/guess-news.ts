@@ -1,8 +1,11 @@
 import { type Attempts, credentials, type Failure, type FreedSource } from '../../rules/attempts.ts';
+import { MAX_CONTROL } from '../../wire/frames.ts';
 import { NODE_LIST, type NodeMessage } from '../../wire/node-messages.ts';
 
 /** How long wrong guesses are gathered before they are sent, in ms. Of more than fit a message in this time, the others count here only. */
 const GUESSES_MS = 100;
+/** Most bytes of the guesses in a message, as JSON: anyone chooses the names, and a character can become six bytes. */
+const MOST_BYTES = MAX_CONTROL - 1024;
 
 /** Shares wrong guesses with the other nodes, so that more nodes don't give an attacker more guesses. */
 export class GuessNews {
@@ -11,6 +14,7 @@ export class GuessNews {
   readonly #send: (message: NodeMessage) => void;
   readonly #stop: () => void;
   #gathered: Failure[] = [];
+  #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(attempts: Attempts, now: () => number, send: (message: NodeMessage) => void) {
@@ -40,11 +44,16 @@ export class GuessNews {
   }
 
   #add(failure: Failure): void {
-    if (this.#gathered.length < NODE_LIST) this.#gathered.push(failure);
+    const bytes = Buffer.byteLength(JSON.stringify(failure)) + 1;
+    if (this.#gathered.length < NODE_LIST && this.#bytes + bytes <= MOST_BYTES) {
+      this.#gathered.push(failure);
+      this.#bytes += bytes;
+    }
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       this.#send({ type: 'guesses', guesses: this.#gathered });
       this.#gathered = [];
+      this.#bytes = 0;
     }, GUESSES_MS).unref();
   }
 }

@@ -191,6 +191,22 @@ test('wrong guesses count at all nodes, and the end of a lockout, too', async ()
   await eventually(() => second.lockouts(Date.now()).map(({ source }) => source), (sources) => sources.join() === '192.0.2.2');
 });
 
+test('guesses of names that are long as JSON, more at once than a message can carry, count where they were made, and end no link', async () => {
+  const [first, second] = [new Attempts(), new Attempts()];
+  const nodes = [await startNode('one', { attempts: first }), await startNode('two', { attempts: second })];
+  meet(nodes);
+  await eventually(() => nodes.map(reached), (all) => all.every((names) => names.length === 1));
+  const now = Date.now();
+  // Each character becomes six bytes.
+  const name = '\u0001'.repeat(100);
+  const guessFrom = (address: number) => first.guess('login', `2001:db8:${address.toString(16)}::1`, name, now, () => false);
+  // The name waits after 60 guesses; each address has 10 more for other names.
+  for (let address = 1; address <= 200; address++) for (const _ of [1, 2, 3]) guessFrom(address);
+  await eventually(() => second.lockouts(Date.now()).map(({ kind }) => kind), (kinds) => kinds.includes('name'));
+  expect(nodes.map(reached)).toEqual([['two'], ['one']]);
+  for (const { log } of nodes) expect(log.entries.filter(({ msg }) => msg === 'the session with another node was lost')).toEqual([]);
+});
+
 test('many who have another secret, a key of a client, or nothing are held up themselves, cost little each, and leave nothing; a node gets its link at once', async () => {
   const [node] = await startNodes(['node']);
   if (!node) throw new Error('there is a node');
