@@ -136,10 +136,10 @@ export class Nodes {
     await this.#parts.transaction((tx) => tx.$executeRaw`UPDATE "Node" SET stopped = true WHERE incarnation = ${this.#incarnation}`);
   }
 
-  /** All nodes by name. */
-  async all(): Promise<NodeState[]> {
+  /** All nodes by name. @param tx as a write finds them; absent = as they are stored */
+  async all(tx?: Transaction): Promise<NodeState[]> {
     if (this.#parts.dialect === 'sqlite') return this.#own ? [this.#own] : [];
-    return this.#parts.db.$queryRaw<
+    return (tx ?? this.#parts.db).$queryRaw<
       NodeState[]
     >`SELECT name, address, "linkPort", "tlsPort", version, "startedAt", agents, connections, load, "lagMs", draining,
       NOT stopped AND "seenAt" > timezone('UTC', clock_timestamp()) - ${NODE_DEAD_MS} * interval '1 ms' AS alive FROM "Node" ORDER BY name`;

@@ -48,8 +48,8 @@ export interface Store {
   readonly node: Nodes;
   /** Whether this server does what only one on the database may do. It may be wrong for a moment, so that such work must be harmless when it is done twice. */
   leads(): boolean;
-  /** The servers that have used the database in the last week, by name. On SQLite, only this one. */
-  nodes(): Promise<NodeState[]>;
+  /** The servers that have used the database in the last week, by name. On SQLite, only this one. @param tx as a write finds them */
+  nodes(tx?: Transaction): Promise<NodeState[]>;
   /** A page of clients, whole rows. */
   readonly clientPage: (query: ClientPageQuery) => Promise<Page<Client>>;
   /** The same list page by page, of any length. */
@@ -185,7 +185,7 @@ export async function openStore({ url, dataDir, log, onLost = () => {}, alone = 
     follower,
     node,
     leads: () => presence?.leads ?? true,
-    nodes: () => node.all(),
+    nodes: (tx) => node.all(tx),
     clientPage: (query) => clientPage(reader, query),
     clientPages: (query) => clientPages(reader, query),
     tunnelPage: (query) => tunnelPage(reader, query),

@@ -29,7 +29,8 @@ builder.mutationField('undrainNode', (t) =>
 /** Stores what the server follows. */
 function setDraining(context: Context, named: string, draining: boolean): Promise<NodeState> {
   return context.write(async (tx, changed) => {
-    const nodes = await context.store.nodes();
+    // As earlier writes of this transaction have left them.
+    const nodes = await context.store.nodes(tx);
     const node = nodes.find(({ name }) => name === named);
     if (node === undefined) throw new AditError('NOT_FOUND', { resource: 'node' }, `no server has the name ${named}`);
     if (!node.alive) throw new AditError('NODE_NOT_RUNNING', { name: named });
