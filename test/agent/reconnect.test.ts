@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { ReconnectDelay } from '../../src/agent/reconnect.ts';
 
 const almostOne = () => 1 - Number.EPSILON;
+const quick = (times: number) => Array.from({ length: times }, () => 100);
 const waits = (delay: ReconnectDelay, times: number) => Array.from({ length: times }, () => Math.round(delay.next()));
 
 test('waits double from 0.5 s to 4 s and stay there, however long the outage', () => {
@@ -51,7 +52,7 @@ test('another server is tried at once after each session that lasted, however ma
 test('servers that all refuse after a session that lasted are not dialed again and again', () => {
   const delay = new ReconnectDelay(almostOne);
   delay.sessionLasted(60_000);
-  expect(Array.from({ length: 9 }, () => Math.round(delay.elsewhere(0)))).toEqual([100, 100, 100, 100, 100, 500, 1000, 2000, 4000]);
+  expect(Array.from({ length: 13 }, () => Math.round(delay.elsewhere(0)))).toEqual([...quick(9), 500, 1000, 2000, 4000]);
 });
 
 test('another server is tried at once, also after short sessions, but not again and again', () => {
@@ -61,7 +62,32 @@ test('another server is tried at once, also after short sessions, but not again 
       delay.sessionLasted(0);
       return Math.round(delay.elsewhere(at));
     });
-  expect(moves(7, 0)).toEqual([100, 100, 100, 100, 500, 1000, 2000]);
-  expect(moves(2, 2000)).toEqual([100, 2000]);
-  expect(moves(6, 60_000)).toEqual([100, 100, 100, 100, 2000, 2000]);
+  expect(moves(11, 0)).toEqual([...quick(8), 500, 1000, 2000]);
+  expect(moves(3, 2000)).toEqual([...quick(2), 2000]);
+  expect(moves(10, 60_000)).toEqual([...quick(8), 2000, 2000]);
+});
+
+test('servers that are killed every second keep an agent waiting for no more than its jitter, however long that goes on', () => {
+  const delay = new ReconnectDelay(almostOne);
+  const moves = Array.from({ length: 100 }, (_, second) => {
+    delay.sessionLasted(900);
+    return Math.round(delay.elsewhere(1000 * second));
+  });
+  expect(moves).toEqual(quick(100));
+});
+
+test('each of two servers that drop every session at once is dialed about once a second, as a single one is', () => {
+  const dialsOf = (wait: (delay: ReconnectDelay, now: number) => number) => {
+    const delay = new ReconnectDelay();
+    let dials = 0;
+    for (let now = 0; now < 2_000_000; dials++) {
+      delay.sessionLasted(0);
+      now += wait(delay, now);
+    }
+    return dials;
+  };
+  const [one, two] = [dialsOf((delay) => delay.next()), dialsOf((delay, now) => delay.elsewhere(now))];
+  // For about 2000 s. The jitter is random: the deviation that is to be expected is 26.
+  expect(Math.abs(one - 2000)).toBeLessThan(200);
+  expect(Math.abs(two / 2 - 2000)).toBeLessThan(200);
 });
