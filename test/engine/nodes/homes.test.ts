@@ -283,3 +283,23 @@ test('a connection that waited in vain is refused', async () => {
   // The time is also over where nothing waited: the next connection is refused at once.
   expect(idle.opener(1)).toBeUndefined();
 }, 20_000);
+
+test('connections that go on take their turns: a few in each iteration of the event loop, of each client one after another, and none that was reset meanwhile', async () => {
+  const opened: number[] = [];
+  const awaited = new AwaitedHomes((clientId) => {
+    opened.push(clientId);
+    for (const until = performance.now() + 2; performance.now() < until;);
+    return undefined;
+  }, new LogRecorder().logger);
+  const streams = [1, 2].map((clientId) => {
+    awaited.lost(clientId);
+    return Array.from({ length: 20 }, () => awaited.opener(clientId)?.open(Buffer.alloc(0)));
+  });
+  for (const clientId of [1, 2]) awaited.found(clientId);
+  // As many as fit 4 ms.
+  expect(opened.length).toBeLessThanOrEqual(3);
+  streams[0]?.at(-1)?.reset();
+  await eventually(() => streams.flat().every((stream) => stream?.over), (over) => over);
+  expect(opened).toHaveLength(39);
+  expect(opened.indexOf(2)).toBeLessThanOrEqual(3);
+});
