@@ -65,7 +65,7 @@ export class AwaitedHomes {
   close(): void {
     clearTimeout(this.#timer);
     this.#lost.clear();
-    for (const streams of this.#waiting.values()) { for (const stream of streams) stream.reset(); }
+    for (const streams of this.#waiting.values()) for (const stream of streams) stream.reset();
     this.#waiting.clear();
   }
 
