@@ -284,7 +284,7 @@ test('a connection that waited in vain is refused', async () => {
   expect(idle.opener(1)).toBeUndefined();
 }, 20_000);
 
-test('connections that go on take their turns: a few in each iteration of the event loop, of each client one after another, and none that was reset meanwhile', async () => {
+test('connections that go on do so a few in each iteration of the event loop, clients in round-robin order, and none that was reset meanwhile', async () => {
   const opened: number[] = [];
   const awaited = new AwaitedHomes((clientId) => {
     opened.push(clientId);
