@@ -118,6 +118,7 @@ async function lint() {
     run("The panel's types", 'tsc --project src/panel/tsconfig.json'),
     run('oxlint', 'oxlint --type-aware --deny-warnings'),
     run('The format', 'node test/format.mjs --check', { hint: 'npm run format corrects it.' }),
+    run('The search for unused files, exports and packages', 'knip --no-progress --include files,dependencies,exports,types,duplicates'),
     run('The directions of imports', 'depcruise --config .dependency-cruiser.cjs src test bench'),
   ]);
   const failed = checks.filter(({ status }) => status === 'rejected');

@@ -61,7 +61,7 @@ interface Ended {
 }
 
 /** How a session is opened. */
-export interface SessionAttempt {
+interface SessionAttempt {
   readonly server: HostPort;
   readonly timeouts: DialTimeouts;
   /** Data connections are dialed after this many ms. */

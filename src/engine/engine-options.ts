@@ -64,7 +64,7 @@ export interface EngineOptions {
 }
 
 /** A stored record: what the engine has to serve, and its totals. */
-export interface StoredRecord<Wanted> {
+interface StoredRecord<Wanted> {
   readonly wanted: Wanted;
   readonly stored: StoredBytes;
 }

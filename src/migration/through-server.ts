@@ -11,7 +11,7 @@ import { post } from './post.ts';
 const partLength = 64 * 1024;
 
 /** The server is running, but can't import. The message is for the operator. */
-export class ThroughServerError extends Error {
+class ThroughServerError extends Error {
   override readonly name = 'ThroughServerError';
 }
 

@@ -11,6 +11,9 @@ import { runStep, staleReason } from './stamp.mjs';
 const cache = path.join(root, '.cache');
 const where = { root, stamps: path.join(cache, 'stamps') };
 
+/** What decides on the generated GraphQL code, other than the operations. */
+const generator = ['src/schema/schema.graphql', 'codegen.ts', 'src/prepare/graphql-code.mjs'];
+
 /** The steps after installing packages, in this order: each uses packages and earlier outputs. */
 const steps = [
   step(
@@ -25,15 +28,15 @@ const steps = [
   step(
     'codegen',
     'generating the GraphQL operations',
-    () => run('Generating the GraphQL operations', 'node src/prepare/operations.mjs'),
-    () => [...files('src/legacy/operations', /\.graphql$/), ...inRoot('src/schema/schema.graphql', 'src/prepare/operations.mjs')],
+    () => run('Generating the GraphQL operations', 'node src/prepare/graphql-code.mjs src/legacy/generated/'),
+    () => [...files('src/legacy/operations', /\.graphql$/), ...inRoot(...generator)],
     'src/legacy/generated/graphql.ts',
   ),
   step(
     'panel-codegen',
     "generating the panel's GraphQL client",
-    () => run("Generating the panel's GraphQL client", 'node src/prepare/panel-client.mjs'),
-    () => [...files('src/panel', /\.tsx?$/, isOwn), ...inRoot('src/schema/schema.graphql', 'src/prepare/panel-client.mjs')],
+    () => run("Generating the panel's GraphQL client", 'node src/prepare/graphql-code.mjs src/panel/generated/'),
+    () => [...files('src/panel', /\.tsx?$/, isOwn), ...inRoot(...generator)],
     'src/panel/generated/graphql.ts',
   ),
   step(

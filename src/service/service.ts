@@ -7,7 +7,7 @@ import { initScript, procdScript, SERVER_DATA, serviceName, type ServiceProgram,
 export type Init = 'systemd' | 'procd' | 'sysv';
 
 /** A service can't be installed or removed. The message is for the operator. */
-export class ServiceError extends Error {
+class ServiceError extends Error {
   override readonly name = 'ServiceError';
 }
 
@@ -26,7 +26,7 @@ const SERVER_SETTINGS = '/etc/adit';
 const UNREADABLE = /^\/(home|root|run\/user|tmp|var\/tmp)\//;
 
 /** The file of a service's unit or init script. */
-export function serviceFile(kind: ServiceProgram['kind'], init: Init): string {
+function serviceFile(kind: ServiceProgram['kind'], init: Init): string {
   return init === 'systemd' ? `/etc/systemd/system/${serviceName(kind)}.service` : `/etc/init.d/${serviceName(kind)}`;
 }
 

@@ -214,7 +214,7 @@ export function hasPort(mode: Mode): boolean {
 }
 
 /** Whether an expiry has passed; null = never. Expiries are years away from now. */
-export function isPast(expiresAt: string | null): boolean {
+function isPast(expiresAt: string | null): boolean {
   return expiresAt !== null && Date.parse(expiresAt) <= Date.now();
 }
 

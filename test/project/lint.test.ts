@@ -124,3 +124,14 @@ test('any, forgotten promises, unchecked casts and swallowed errors are refused'
   );
   for (const rule of ['no-explicit-any', 'no-floating-promises', 'no-unsafe-type-assertion', 'no-empty']) expect(report).toContain(`(${rule})`);
 });
+
+test('a file, an export and a package that nothing uses are found', async () => {
+  const directory = checkout({
+    'src/main.ts': "import { used } from './part.ts';\nused();\n",
+    'src/part.ts': 'export function used(): void {}\nexport function unused(): void {}\n',
+    'src/alone.ts': 'export const alone = 1;\n',
+  });
+  const found = await lint(directory, 'knip/bin/knip.js', ['--no-progress', '--no-config-hints', '--include', 'files,dependencies,exports,types,duplicates']);
+  expect(found).toMatch(/Unused files[^]*src\/alone\.ts[^]*Unused dependencies[^]*express [^]*Unused exports[^]*unused /);
+  expect(found).not.toMatch(/^used |src\/main\.ts/m);
+});

@@ -157,5 +157,3 @@ export const npsGlobal = z.object({
     value,
   ) => value ?? []),
 }, record);
-/** @see npsGlobal */
-export type NpsGlobal = z.output<typeof npsGlobal>;

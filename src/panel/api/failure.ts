@@ -1,6 +1,6 @@
 import type { CombinedError } from 'urql';
 import * as z from 'zod/mini';
-import type { ErrorCode } from '../generated/error-codes.ts';
+import type { ErrorCode } from '../generated/graphql.ts';
 import type { Messages } from '../language/en/index.ts';
 
 const Problem = z.object({
@@ -27,7 +27,7 @@ export function statusOf(error: CombinedError | undefined): number | undefined {
 }
 
 /** What is wrong with one field of an input. */
-export interface FieldProblem {
+interface FieldProblem {
   /** The path below `input`, such as `targets.0`; undefined = the whole input. */
   readonly field: string | undefined;
   readonly text: string;

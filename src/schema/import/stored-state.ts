@@ -3,7 +3,7 @@ import type { Reading } from '../../store/reading.ts';
 import type { ImportResource } from './report.ts';
 
 /** A record of an earlier import. */
-export interface EarlierImport {
+interface EarlierImport {
   readonly digest: string;
   readonly inletBytes: number;
   readonly exportBytes: number;

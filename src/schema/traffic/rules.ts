@@ -19,7 +19,7 @@ export async function checkTrafficAccess(context: Context, resource: Exclude<Res
 }
 
 /** Checks whether the caller may see the traffic of a user's clients. @throws {AditError} FORBIDDEN, NOT_FOUND */
-export async function checkUserAccess(context: Context, id: number): Promise<void> {
+async function checkUserAccess(context: Context, id: number): Promise<void> {
   const { caller, loaders } = context;
   if (caller.kind === 'user' && caller.userId === id) return;
   if (caller.kind !== 'admin') throw new AditError('FORBIDDEN');

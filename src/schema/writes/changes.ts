@@ -19,7 +19,7 @@ export interface FailedAttempt {
 }
 
 /** An import, as the audit log shows it. */
-export interface ImportSummary {
+interface ImportSummary {
   /** Its time. */
   readonly id: string;
   readonly counts: ImportReport['counts'];

@@ -33,7 +33,7 @@ export interface CounterBatch {
 type MovingRecord = CountedRecord & Pick<CounterBatch['clients'][number], 'rate' | 'connections'>;
 
 /** Whether a record in a batch is still current when the batch is written. */
-export type IsCurrent = (resource: CounterKind, id: number) => boolean;
+type IsCurrent = (resource: CounterKind, id: number) => boolean;
 
 /** How a batch is written. */
 export interface SaveOptions {

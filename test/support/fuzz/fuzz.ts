@@ -14,7 +14,7 @@ const end = process.env['ADIT_FUZZ_END'];
  * How much a parser is given: 500 cases in `npm test`, 100,000 in `npm run endurance` and `npm run fuzz`, which stops when its time is over. A failure prints
  * its seed and path, and `ADIT_FUZZ_SEED=SEED ADIT_FUZZ_PATH=PATH npm test -- test/fuzz/...` runs it again.
  */
-export const fuzzRuns: Pick<fc.Parameters, 'numRuns' | 'seed' | 'path'> = {
+const fuzzRuns: Pick<fc.Parameters, 'numRuns' | 'seed' | 'path'> = {
   numRuns: sized(200, 100_000),
   ...given === undefined ? {} : { seed: Number(given) },
   ...process.env['ADIT_FUZZ_PATH'] === undefined ? {} : { path: process.env['ADIT_FUZZ_PATH'] },

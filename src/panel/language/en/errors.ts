@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../generated/error-codes.ts';
+import type { ErrorCode } from '../../generated/graphql.ts';
 
 /** What the server refuses, by the code of its error. `undefined`: the server's own message says more. */
 export const errors: {
