@@ -71,11 +71,15 @@ export async function openWorld(api: Api): Promise<World> {
   const signed = (key: string, secondsAgo = 0): Carried => ({ headers: {}, parameters: signature(key, Date.now() - secondsAgo * 1000) });
 
   const isLocked = () => api.attempts.lockouts(Date.now()).some(({ source }) => source === lockedAddress);
-  let guesses = 0;
-  /** For a minute from now on. */
+  const guessed: string[] = [];
+  /** For a minute from now on. Forgets the names of the last time, since whoever asks for lockouts looks at every name that was guessed. */
   const lock = () => {
+    for (const source of guessed.splice(0)) api.attempts.free({ kind: 'name', source }, Date.now());
     api.attempts.free({ kind: 'address', source: lockedAddress }, Date.now());
-    while (!isLocked()) api.attempts.begin('login', lockedAddress, `name ${++guesses}`, Date.now());
+    while (!isLocked()) {
+      guessed.push(`name ${guessed.length}`);
+      api.attempts.begin('login', lockedAddress, `name ${guessed.length - 1}`, Date.now());
+    }
   };
   return {
     api,

@@ -1,3 +1,4 @@
+const asyncHooks = require('node:async_hooks');
 const { existsSync } = require('node:fs');
 const { register } = require('node:module');
 const path = require('node:path');
@@ -36,6 +37,47 @@ class SourceMaps extends Map {
 const eventHandlers = Symbol.for('EVENT_HANDLERS');
 const globalsOfSuite = Symbol.for('adit globals of the suite');
 
+/**
+ * Where jest-circus keeps which test runs, in place of an AsyncLocalStorage: while one is in use, Node tracks every promise and every event of the process for it, and each suite of a worker
+ * leaves one behind. A variable does, because tests run one after another. Of concurrent tests (`test.concurrent`), only an error that no test waits for is not told apart.
+ */
+class RunningTest {
+  #store;
+
+  getStore() {
+    return this.#store;
+  }
+
+  async run(store, callback) {
+    const outer = this.#store;
+    this.#store = store;
+    try {
+      return await callback();
+    } finally {
+      this.#store = outer;
+    }
+  }
+}
+
+/** Loads jest-circus so that it uses {@link RunningTest}. */
+function withRunningTest(load) {
+  const { AsyncLocalStorage } = asyncHooks;
+  let used = false;
+  asyncHooks.AsyncLocalStorage = class extends RunningTest {
+    constructor() {
+      super();
+      used = true;
+    }
+  };
+  try {
+    const loaded = load();
+    if (!used) throw new Error('jest-circus no longer keeps the running test in an AsyncLocalStorage: remove RunningTest');
+    return loaded;
+  } finally {
+    asyncHooks.AsyncLocalStorage = AsyncLocalStorage;
+  }
+}
+
 let suites = 0;
 
 /**
@@ -64,6 +106,7 @@ module.exports = class Runtime {
     if (path.basename(file).startsWith('jestAdapterInit')) {
       delete require.cache[require.resolve(file)];
       delete globalThis[eventHandlers];
+      return withRunningTest(() => require(file));
     }
     return require(file);
   }
