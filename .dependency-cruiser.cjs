@@ -92,7 +92,7 @@ module.exports = {
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
     // The parser does not read JSX. That the panel imports nothing of the program is checked by its tsconfig.json (rootDir).
-    exclude: { path: '^src/(prepare/|panel/|[^/]+\\.mjs$)' },
+    exclude: { path: '^src/(prepare/|packaging/|panel/|[^/]+\\.mjs$)' },
     enhancedResolveOptions: {
       extensions: ['.ts', '.mjs', '.js', '.json'],
       exportsFields: ['exports'],

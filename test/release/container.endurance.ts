@@ -4,7 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import * as z from 'zod';
-import { NODE } from '../../packaging/registry-package.mjs';
+import { NODE } from '../../src/packaging/registry-package.mjs';
 import { endChildren } from '../support/child.ts';
 import { Installation } from '../support/machine/installation.ts';
 import { Machine } from '../support/machine/machine.ts';

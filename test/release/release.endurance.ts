@@ -6,7 +6,7 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import * as z from 'zod';
-import { NODE } from '../../packaging/registry-package.mjs';
+import { NODE } from '../../src/packaging/registry-package.mjs';
 import { endChildren } from '../support/child.ts';
 import { NODE_VERSIONS, nodeBinary } from '../support/node-binaries.ts';
 import { openTunnel, startAgent, startServer, write } from '../support/processes.ts';

@@ -1,7 +1,7 @@
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { NODE } from '../../packaging/registry-package.mjs';
+import { NODE } from '../../src/packaging/registry-package.mjs';
 import { endChildren } from '../support/child.ts';
 import { Installation, PUBLIC_SETTINGS } from '../support/machine/installation.ts';
 import { Machine } from '../support/machine/machine.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { PrepareError, root, run } from '../src/prepare/run.mjs';
+import { PrepareError, root, run } from '../prepare/run.mjs';
 
 const cache = path.join(root, '.cache/packages');
 

@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
-import { bundlingAgent } from '../src/prepare/agent-file.mjs';
-import { root, run } from '../src/prepare/run.mjs';
+import { bundlingAgent } from '../prepare/agent-file.mjs';
+import { root, run } from '../prepare/run.mjs';
 import { nodePackage } from './registry-package.mjs';
 
 /**

@@ -5,7 +5,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { gzipSync } from 'node:zlib';
 import { transform } from 'esbuild';
-import { PrepareError, root, run } from '../src/prepare/run.mjs';
+import { PrepareError, root, run } from '../prepare/run.mjs';
 import { manifestOf } from './packages.mjs';
 import { nodePackage } from './registry-package.mjs';
 import { noticesOf } from './sbom.mjs';
@@ -13,7 +13,7 @@ import { writeServerTree } from './server-tree.mjs';
 
 /** Who answers for the package. `.example` is reserved, so the default is nobody's address: whoever publishes a package sets their own (docs/installing.md). */
 const { ADIT_MAINTAINER: MAINTAINER = 'Adit contributors <contributors@adit.example>' } = process.env;
-const own = path.join(root, 'packaging/debian');
+const own = path.join(root, 'src/packaging/debian');
 /** The only files that are executable. */
 const EXECUTABLE = ['usr/bin/adit', 'usr/lib/adit/node', 'DEBIAN/postinst', 'DEBIAN/prerm', 'DEBIAN/postrm'];
 /** Libraries of other C libraries than Debian's. */

@@ -1,4 +1,4 @@
-import { run } from '../src/prepare/run.mjs';
+import { run } from '../prepare/run.mjs';
 
 /**
  * Writes a directory as a .tgz whose bytes depend only on the names, contents and executable bits of its files.

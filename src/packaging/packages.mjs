@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import path from 'node:path';
-import { root } from '../src/prepare/run.mjs';
+import { root } from '../prepare/run.mjs';
 
 /** Optional packages that are deliberately not shipped: `pg` and `batch` have replacements for them. */
 const LEFT_OUT = new Set(['pg-native', 'emitter']);

@@ -5,9 +5,9 @@ import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, 
 import path from 'node:path';
 import process from 'node:process';
 import { build } from 'esbuild';
-import { bundlingAgent } from '../src/prepare/agent-file.mjs';
-import { PrepareError, root, say } from '../src/prepare/run.mjs';
-import { bundling } from '../src/prepare/steps.mjs';
+import { bundlingAgent } from '../prepare/agent-file.mjs';
+import { PrepareError, root, say } from '../prepare/run.mjs';
+import { bundling } from '../prepare/steps.mjs';
 import { writeArchive } from './archive.mjs';
 import { debianPackage, writeDebianPackage } from './debian-package.mjs';
 import { writeExecutable } from './executable.mjs';
@@ -52,7 +52,7 @@ async function release() {
   const bundled = [...new Set([...bundledPackages(program), ...agentPackages])];
   const installed = await writeServerTree(path.join(work, 'adit'), imports, PLATFORMS);
   writeDocuments(path.join(work, 'adit'));
-  cpSync(path.join(root, 'packaging/container'), path.join(work, 'adit/container'), { recursive: true });
+  cpSync(path.join(root, 'src/packaging/container'), path.join(work, 'adit/container'), { recursive: true });
   writeFileSync(path.join(work, 'adit/THIRD-PARTY-LICENSES.txt'), noticesOf([...bundled, ...installed]));
   await writeArchive(work, 'adit', path.join(output, 'adit-server.tgz'), epoch);
 

@@ -1,6 +1,6 @@
 import { chmodSync, cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { root } from '../src/prepare/run.mjs';
+import { root } from '../prepare/run.mjs';
 import { lockedAs, manifestOf, packageOf, sorted, withDependencies } from './packages.mjs';
 import { registryPackage } from './registry-package.mjs';
 
@@ -22,7 +22,7 @@ export async function writeServerTree(tree, imports, platforms) {
   for (const name of ['dist', 'prisma/migrations', 'src/http/agent-install']) {
     cpSync(path.join(root, name), path.join(tree, name), { recursive: true });
   }
-  cpSync(path.join(root, 'packaging/adit.mjs'), path.join(tree, 'bin/adit.mjs'));
+  cpSync(path.join(root, 'src/packaging/adit.mjs'), path.join(tree, 'bin/adit.mjs'));
   chmodSync(path.join(tree, 'bin/adit.mjs'), 0o755);
   const { name, version, description, license, type, engines } = manifestOf('.');
   writeFileSync(path.join(tree, 'package.json'), `${JSON.stringify({ name, version, description, license, private: true, type, engines }, undefined, 2)}\n`);
