@@ -22,6 +22,8 @@ const CHECK = 'installation';
 const NEXT = 'next-key';
 /** The row by which a server says that it has taken it: this, and its name. */
 const TAKEN = 'next-key-taken/';
+/** Rows that are encrypted with another key at a time: there may be a certificate for each host. */
+const TOGETHER = 200;
 
 /** Where the keys are. */
 export interface InstallationKeysParts {
@@ -101,6 +103,11 @@ export class InstallationKeys {
     return key;
   }
 
+  /** Decrypts what was read outside of a transaction. @returns undefined = it was encrypted with a key that this server does not have, or has just replaced: {@link keyIn} tells */
+  unsealed(name: string, text: string): string | undefined {
+    return unsealed(this.#current, name, text) ?? (this.#next && unsealed(this.#next, name, text));
+  }
+
   /** Begins to change the key, unless that has begun already. */
   async begin(): Promise<void> {
     await this.#parts.store.transaction(async (tx): Promise<Change[]> => {
@@ -143,7 +150,7 @@ export class InstallationKeys {
       log.info('the key of the installation is being changed: this server accepts both');
     }
     const alive = (await store.nodes()).flatMap((each) => each.alive ? [each.name] : []);
-    const missing = await store.transaction((tx) => this.#take(tx, next, alive, node));
+    const missing = await store.transaction((tx) => this.#take(tx, next, alive, node), { long: true });
     return missing.length > 0 ? missing : this.follow(node);
   }
 
@@ -156,20 +163,29 @@ export class InstallationKeys {
       const data = { name, sealed: sealed(next, name, '') };
       await tx.sharedFile.upsert({ where: { name }, create: data, update: data });
     }
-    const rows = await tx.sharedFile.findMany();
+    const rows = await tx.sharedFile.findMany({ where: { name: { startsWith: TAKEN } } });
     const missing = alive.filter((each) => !rows.some(({ name, sealed: text }) => name === `${TAKEN}${each}` && unsealed(next, name, text) !== undefined));
     if (missing.length > 0) return missing;
-    for (const { name, sealed: text } of rows) {
-      if (name === NEXT || name.startsWith(TAKEN)) {
-        await tx.sharedFile.delete({ where: { name } });
-        continue;
-      }
-      const content = unsealed(current, name, text);
-      if (content === undefined) throw new Error(`the row ${name} of the table "SharedFile" was changed by a program that lacks the key of the installation`);
-      await tx.sharedFile.update({ where: { name }, data: { sealed: sealed(next, name, content) } });
+    await tx.sharedFile.deleteMany({ where: { OR: [{ name: NEXT }, { name: { startsWith: TAKEN } }] } });
+    const names = await tx.sharedFile.findMany({ select: { name: true } });
+    for (let start = 0; start < names.length; start += TOGETHER) {
+      await sealAgain(tx, names.slice(start, start + TOGETHER).map(({ name }) => name), current, next);
     }
     return [];
   }
+}
+
+/** Encrypts rows with the next key. */
+async function sealAgain(tx: Transaction, names: string[], current: Buffer, next: Buffer): Promise<void> {
+  const again = (await tx.sharedFile.findMany({ where: { name: { in: names } } })).map(({ name, sealed: text }) => {
+    const content = unsealed(current, name, text);
+    if (content === undefined) throw new Error(`the row ${name} of the table "SharedFile" was changed by a program that lacks the key of the installation`);
+    return { name, sealed: sealed(next, name, content) };
+  });
+  await tx.$executeRaw`UPDATE "SharedFile" SET sealed = again.sealed
+    FROM unnest(${again.map(({ name }) => name)}::text[], ${
+    again.map((row) => row.sealed)
+  }::text[]) AS again (name, sealed) WHERE "SharedFile".name = again.name`;
 }
 
 function linkSecretOf(key: Buffer): string {

@@ -21,7 +21,7 @@ export async function otherServers(
   store: Store,
   name: string,
   siblings: ReadonlySet<string>,
-  { nodeAddress, acme }: Pick<Settings, 'nodeAddress' | 'acme'>,
+  { nodeAddress }: Pick<Settings, 'nodeAddress'>,
 ): Promise<readonly NodeState[]> {
   const all = (await store.nodes()).filter((node) => node.alive && node.name !== name);
   const others = all.filter((node) => !siblings.has(node.name));
@@ -36,7 +36,6 @@ export async function otherServers(
       `the server ${unreachable.name} is running on the database without ADIT_NODE_ADDRESS: set it there, so that this server can reach it`,
     ]);
   }
-  if (acme) throw new SettingsError(['acme: several servers on one database cannot use ACME: give the hosts certificate files']);
   return all;
 }
 
@@ -58,7 +57,7 @@ export interface JoinParts {
   /** The names of the other processes of this one. */
   readonly siblings: ReadonlySet<string>;
   readonly bridge: BridgeAddress;
-  readonly settings: Pick<Settings, 'nodeAddress' | 'acme' | 'bridgeHost'>;
+  readonly settings: Pick<Settings, 'nodeAddress' | 'bridgeHost'>;
   readonly departure: Departure;
   readonly log: Logger;
   /** The key of the installation; undefined = this is SQLite. */

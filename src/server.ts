@@ -4,7 +4,8 @@ import { API_SHARES, createApi } from './api-server.ts';
 import { type OwnProcess } from './processes/own-process.ts';
 import { Departure } from './departure.ts';
 import type { BridgeAddress } from './engine/bridge/bridge.ts';
-import { AcmeFiles } from './engine/acme/files.ts';
+import { AcmeRows } from './acme-rows.ts';
+import { certificateFile } from './engine/acme/files.ts';
 import { Engine } from './engine/engine.ts';
 import { logAcceptErrors } from './engine/limits/accept-errors.ts';
 import { LocalFace } from './engine/local-face.ts';
@@ -100,7 +101,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings, own?
     const engine = new Engine({
       ...engineSettings(settings),
       bridgeTls: { port: settings.bridgeTlsPort, identity },
-      acme,
+      acme: acme && { ...acme, ...keys && { shared: { texts: (directory) => new AcmeRows({ store, keys, log }, directory), leads: () => store.leads() } } },
       sockets,
       shared: own?.ports,
       link: { host: linkHost, port: own && settings.linkPort !== 0 ? settings.linkPort + own.number - 1 : 0 },
@@ -155,7 +156,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings, own?
     opened.push(() => pruning.stop());
     let bridge: BridgeAddress | undefined;
     let hosts: HostPorts = { httpPort: 0, httpsPort: 0 };
-    const tls = await httpTls(settings, ownCommand(GENERATE_CERTIFICATE), (name) => acme && new AcmeFiles(acme, acme.directory, log).certificateFile(name));
+    const tls = await httpTls(settings, ownCommand(GENERATE_CERTIFICATE), (name) => acme && certificateFile(acme, acme.directory, name));
     const services = createServices({
       store,
       engine: face,

@@ -132,7 +132,9 @@ export type EngineChange =
   /** IP addresses and networks that are refused everywhere. */
   | { readonly kind: 'blackIpList'; readonly list: readonly string[] }
   /** The server's own name or address, without a port; "" = unknown. Visitors whose TLS names no host get the host of this name. */
-  | { readonly kind: 'serverName'; readonly name: string };
+  | { readonly kind: 'serverName'; readonly name: string }
+  /** Another server has changed the ACME certificate of a name, or the state of its orders; null = of any. */
+  | { readonly kind: 'acme'; readonly name: string | null };
 
 /** The ids of all records that the engine knows. */
 export interface WantedIds {

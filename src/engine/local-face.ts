@@ -45,7 +45,7 @@ export class LocalFace implements EngineFace {
   hostCertificates: EngineFace['hostCertificates'] = (questions) => Promise.all(questions.map(({ id, name }) => this.#engine.hostCertificate(id, name)));
   listedCertificates: EngineFace['listedCertificates'] = () => listedCertificates(this.#engine.records);
   troubles: EngineFace['troubles'] = () => troublesOf(this.#engine.records);
-  retryAcme: EngineFace['retryAcme'] = async (hostId) => this.#engine.records.hosts.retryAcme(hostId);
+  retryAcme: EngineFace['retryAcme'] = (hostId) => this.#engine.records.hosts.retryAcme(hostId);
   clientOfVisitors: EngineFace['clientOfVisitors'] = async (keyDigest) => this.#engine.clientOfVisitors(keyDigest);
   allowByPassword: EngineFace['allowByPassword'] = async (clientId, address, password) => this.#engine.allowByPassword(clientId, address, password);
   isAllowedByPassword: EngineFace['isAllowedByPassword'] = async (clientId, address) => this.#engine.isAllowedByPassword(clientId, address);

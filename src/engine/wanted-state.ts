@@ -14,7 +14,10 @@ export interface Parts {
 }
 
 /** Loads the stored state at boot and opens the listeners. Those that fail are retried; see the tunnel's state. */
-export async function loadStored({ environment: { admission, hosts, log, starting }, tunnels, clients, batches }: Parts, stored: StoredState): Promise<void> {
+export async function loadStored(
+  { environment: { admission, hosts, acme, log, starting }, tunnels, clients, batches }: Parts,
+  stored: StoredState,
+): Promise<void> {
   await admission.setBlackIpList(stored.blackIpList);
   hosts.serverName = stored.serverName;
   for await (const page of stored.clients) await clients.addAll(page);
@@ -27,6 +30,7 @@ export async function loadStored({ environment: { admission, hosts, log, startin
       "hosts are not served: their names are the server's own, and no administrator named them",
     );
   }
+  await acme?.recalled();
   if (!starting) await tunnels.start();
   batches.start();
   clients.awaitExpiries();
@@ -49,7 +53,9 @@ export function wantedIds({ environment: { clients, hosts }, tunnels }: Parts): 
 }
 
 /** Resolves when the change was applied to listeners and sessions. */
-export function applyChange({ environment, tunnels, clients, batches }: Parts, change: EngineChange): Promise<void> {
+export async function applyChange({ environment, tunnels, clients, batches }: Parts, change: EngineChange): Promise<void> {
+  // Reads from the database, which other changes must not wait for.
+  if (change.kind === 'acme') return environment.acme?.follow(change.name ?? undefined);
   return environment.inOrder(async () => {
     switch (change.kind) {
       case 'client':

@@ -15,17 +15,16 @@ import { UdpOwners } from './udp-owners.ts';
 const RESTART = { first: 1000, longest: 30_000, stable: 60_000 } as const;
 
 /** The settings of several processes. */
-type ProcessSettings = Pick<Settings, 'processes' | 'databaseUrl' | 'acme' | 'nodeLinks' | 'linkPort' | 'processHttpPort'>;
+type ProcessSettings = Pick<Settings, 'processes' | 'databaseUrl' | 'nodeLinks' | 'linkPort' | 'processHttpPort'>;
 
 /** @throws {SettingsError} if several processes can't run with these settings */
-function check({ processes, databaseUrl, acme, nodeLinks }: ProcessSettings): void {
+function check({ processes, databaseUrl, nodeLinks }: ProcessSettings): void {
   if (processes > 1 && databaseUrl === '') {
     throw new SettingsError([`processes: ${processes} processes need a PostgreSQL database, which they have in common: set database_url, or processes to 1`]);
   }
   if (processes > 1 && nodeLinks === 'plain') {
     throw new SettingsError(['node_links: several processes reach each other over TLS only: set node_links to tls, or processes to 1']);
   }
-  if (processes > 1 && acme) throw new SettingsError(['acme: several processes cannot use ACME: give the hosts certificate files, or set processes to 1']);
 }
 
 /**

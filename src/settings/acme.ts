@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { writePrivately } from './private-file.ts';
+import { keepPrivately } from './private-file.ts';
 import { hostOfUrl } from '../rules/host-name.ts';
 import type { Settings } from './settings.ts';
 import { SettingsError } from './settings-error.ts';
@@ -21,7 +21,7 @@ export function acmeOptions(
     directory,
     email: acmeEmail,
     dir: path.join(dataDir, 'acme'),
-    write: writePrivately,
+    write: keepPrivately,
     ...(acmeCa !== '' && { ca: read(acmeCa) }),
     ...(ownName !== '' && { ownName }),
   };

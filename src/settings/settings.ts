@@ -47,6 +47,7 @@ export const settingsSchema = z.object({
   httpHost: host.prefault('127.0.0.1').register(settingInfo, { value: 'HOST', help: 'address of the HTTP API' }),
   httpPort: port.prefault(8080).register(settingInfo, { value: 'PORT', help: 'port of the HTTP API' }),
   httpTls: oneOf(['off', 'self-signed', 'acme']).prefault('off').register(settingInfo, {
+    common: true,
     value: 'HOW',
     help:
       'HTTPS on the port of the API without certificate files: self-signed = with a certificate that is generated at the first start, whose pin the server prints; acme = with one for the name in public_url (needs acme = true)',
@@ -83,6 +84,7 @@ export const settingsSchema = z.object({
     help: "get certificates by ACME for hosts that request it; with true you also agree to the authority's terms",
   }),
   acmeDirectory: httpsUrl.prefault('https://acme-v02.api.letsencrypt.org/directory').register(settingInfo, {
+    common: true,
     value: 'URL',
     help: 'directory URL of the certificate authority',
   }),

@@ -83,6 +83,7 @@ export class ChangeLog {
   /** Stores the audit entries of a transaction and its row in the log: by one statement, unless there are many entries. @param changes JSON */
   async add(tx: Transaction, entries: readonly NewAuditEntry[], changes: string): Promise<Recorded> {
     const token = randomUUID();
+    if (entries.length === 0) return { entries: [], position: { seq: await this.#addUnaudited(tx, token, changes), token } };
     const before = await addAuditEntries(tx, entries.slice(0, -MOST_ENTRIES));
     const last = entries.slice(-MOST_ENTRIES);
     const added = await tx.$queryRaw<ReadonlyArray<{ readonly id: number; readonly seq: bigint }>>`
@@ -93,8 +94,17 @@ export class ChangeLog {
     }::int, min(id)), max(id) FROM entry RETURNING seq)
       SELECT entry.id, logged.seq FROM entry, logged ORDER BY entry.id`;
     const [first] = added;
-    if (first === undefined) throw new Error('a transaction in the log has entries in the audit log');
+    if (first === undefined) throw new Error('the log of changes is never empty');
     return { entries: before.concat(last.map((entry, index) => ({ id: added[index]?.id ?? 0, ...entry }))), position: { seq: Number(first.seq), token } };
+  }
+
+  /** Adds a row without entries, for changes that the program itself makes. @returns its number */
+  async #addUnaudited(tx: Transaction, token: string, changes: string): Promise<number> {
+    const [added] = await tx.$queryRaw<ReadonlyArray<{ readonly seq: bigint }>>`
+      INSERT INTO "LoggedCommit" (seq, at, token, changes, "firstEntry", "lastEntry")
+      SELECT max(seq) + 1, ${new Date()}, ${token}, ${changes}, 0, 0 FROM "LoggedCommit" RETURNING seq`;
+    if (added === undefined) throw new Error('the log of changes is never empty');
+    return Number(added.seq);
   }
 
   /** Whether a transaction whose COMMIT got no response was committed. Waits for its end: it holds the lock until then. */

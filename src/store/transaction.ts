@@ -14,7 +14,7 @@ export type Transaction = Prisma.TransactionClient;
 export interface WriteOptions<T> {
   /** The audit entries of the write, stored in its transaction. */
   readonly entries?: (result: T) => readonly NewAuditEntry[];
-  /** The changes of the write for the log, as values of JSON; one or more if there are audit entries. Absent = nobody follows this write, so it takes no lock. */
+  /** The changes of the write for the log, as values of JSON; one or more if there are audit entries, none = nobody follows it. Absent = nobody follows this write, so it takes no lock. */
   readonly changes?: (result: T) => readonly unknown[];
   /** Called after the commit of rows and entries, before the next transaction begins. The write resolves when it is done, or fails with its error. */
   readonly committed?: (result: T, entries: readonly AuditEntry[]) => Promise<void>;

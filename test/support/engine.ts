@@ -109,6 +109,7 @@ export class FakeEngine implements EngineFace {
       case 'trafficReset':
       case 'blackIpList':
       case 'serverName':
+      case 'acme':
         break;
     }
   }

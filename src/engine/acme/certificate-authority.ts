@@ -23,8 +23,8 @@ export interface AuthorityOptions {
   readonly ca?: string;
 }
 
-/** Publishes the answer to a challenge under its token. */
-export type Present = (token: string, answer: string) => void;
+/** Publishes the answer to a challenge under its token. When it resolves, the authority may ask any server for it. */
+export type Present = (token: string, answer: string) => Promise<void>;
 
 /** Orders certificates of one certificate authority (RFC 8555). */
 export class CertificateAuthority {
@@ -65,7 +65,7 @@ export class CertificateAuthority {
       const challenge = authorization.challenges.find(({ type }) => type === 'http-01');
       if (!challenge) throw new Error('the certificate authority offers no http-01 challenge');
       signal.throwIfAborted();
-      present(challenge.token, await client.getChallengeKeyAuthorization(challenge));
+      await present(challenge.token, await client.getChallengeKeyAuthorization(challenge));
       await client.completeChallenge(challenge);
     }
     await settled(client, order, ['ready', 'valid'], signal);
@@ -106,7 +106,7 @@ export class CertificateAuthority {
     const accountKey = await crypto.createPrivateEcdsaKey('P-256');
     const client = new AcmeClient({ directoryUrl, accountKey });
     await client.createAccount({ termsOfServiceAgreed: true, ...(email !== '' && { contact: [`mailto:${email}`] }) });
-    this.#files.saveAccount({ key: accountKey.toString(), url: client.getAccountUrl() });
+    await this.#files.saveAccount({ key: accountKey.toString(), url: client.getAccountUrl() });
     return client;
   }
 

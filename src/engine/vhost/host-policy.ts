@@ -24,7 +24,7 @@ export class HostPolicy implements VhostPolicy {
     return this.#environment.trusts(address);
   }
 
-  challenge(host: string, token: string): string | undefined {
+  challenge(host: string, token: string): string | undefined | Promise<string | undefined> {
     return this.#environment.acme?.answer(host, token);
   }
 

@@ -187,7 +187,7 @@ export class Hosts {
   }
 
   /** @see EngineFace.retryAcme */
-  retryAcme(id: number): AcmeRetry {
+  async retryAcme(id: number): Promise<AcmeRetry> {
     const entry = this.#table.get(id);
     const certificate = entry && (entry.certificate ?? this.#certificateNamed(entry.host));
     return certificate ? this.#certificates.retryAcme(certificate) : { kind: 'notFailed' };

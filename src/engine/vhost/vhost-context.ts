@@ -27,8 +27,8 @@ export interface GateRefusal {
 export interface VhostPolicy {
   /** The limits of the heads of requests. */
   readonly headLimits: HeadLimits;
-  /** The response to a challenge of a certificate authority for a token, if the host has an order under way. */
-  challenge(host: string, token: string): string | undefined;
+  /** The response to a challenge of a certificate authority for a token, if the host has an order under way. A promise, which does not reject, if another server may have the order. */
+  challenge(host: string, token: string): string | undefined | Promise<string | undefined>;
   /** Whether the address is that of a trusted proxy. */
   trusts(address: string): boolean;
   /** Why a request may not go on; undefined = it may. */

@@ -236,9 +236,7 @@ export class Live {
         for (const client of change.clients) this.#gather('client', client.id);
         for (const { user } of this.#subscribers) user?.(change.id);
         break;
-      case 'access':
-      case 'node':
-      case 'globalSettings':
+      default: // concerns no record
     }
     // Subscribers that lose access by this change get no more events.
     if (this.#subscribers.size > 0) this.#inBackground(this.#endInvalid());

@@ -67,6 +67,7 @@ export class CatchUp implements CommitListener {
     for await (const page of state.clients) for (const { wanted } of page) await this.#apply('client', { kind: 'client', client: wanted });
     for await (const page of state.tunnels) for (const { wanted } of page) await this.#apply('tunnel', { kind: 'tunnel', tunnel: wanted });
     for await (const page of state.hosts) for (const { wanted } of page) await this.#apply('host', { kind: 'host', host: wanted });
+    await engine.apply({ kind: 'acme', name: null });
     live.endAll();
   }
 

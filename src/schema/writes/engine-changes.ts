@@ -135,6 +135,8 @@ function engineChanges(change: FollowedChange): EngineChange[] {
       return change.row === null
         ? []
         : [{ kind: 'blackIpList', list: splitIpList(change.row.blackIpList) }, { kind: 'serverName', name: hostOfUrl(change.row.serverUrl) }];
+    case 'acme':
+      return [{ kind: 'acme', name: change.name }];
     case 'node':
     case 'access':
       return [];

@@ -30,6 +30,8 @@ export type FollowedChange =
   | { readonly resource: 'globalSettings'; readonly row: Pick<GlobalSettings, 'blackIpList' | 'serverUrl'> | null }
   /** Whether a node is to drain. */
   | { readonly resource: 'node' }
+  /** What is kept of the ACME certificate of a name, by another server. */
+  | { readonly resource: 'acme'; readonly name: string }
   /** Tokens or sessions. */
   | { readonly resource: 'access' };
 

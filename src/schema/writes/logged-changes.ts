@@ -13,6 +13,8 @@ const loggedChange = z.union([
   /** `ids`: the clients of a deleted user, which no longer refer to it. */
   z.object({ resource: z.literal('user'), id: z.number(), ids: z.array(z.number()).optional() }),
   z.object({ resource: z.enum(['globalSettings', 'node', 'access']) }),
+  /** What is kept of the ACME certificate of a name, which the engine reads itself. */
+  z.object({ resource: z.literal('acme'), name: z.string() }),
   /** Many records: everything must be loaded. `counted`: the bytes that were added to the counters of records, which their rows do not say. */
   z.object({ resource: z.literal('import'), counted: z.array(z.tuple([z.enum(['client', 'tunnel', 'host']), z.number(), z.number(), z.number()])).optional() }),
 ]);
@@ -110,6 +112,8 @@ export async function loadLogged(store: ChangedRows, changes: readonly LoggedCha
         return { resource: 'globalSettings', row: settings };
       case 'node':
         return { resource: 'node' };
+      case 'acme':
+        return change;
       case 'access':
       case 'import':
         return { resource: 'access' };

@@ -35,7 +35,7 @@ export class UnappliedChanges {
 
   /** Adds a change that could not be applied. */
   add(change: LoggedChange, error: unknown): void {
-    const name = 'id' in change ? `${change.resource} ${change.id}` : change.resource;
+    const name = 'id' in change ? `${change.resource} ${change.id}` : 'name' in change ? `${change.resource} ${change.name}` : change.resource;
     if (!this.#waiting.has(name)) this.#log.error({ ...failureNote(error), record: name }, 'a stored change could not be applied; tried again until it can');
     // A reset is not repeated: it could subtract the bytes twice.
     this.#waiting.set(name, 'reset' in change ? { ...change, reset: undefined } : change);

@@ -4,7 +4,7 @@ import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { AcmeTiming } from '../../../src/engine/acme/acme.ts';
+import type { AcmeTiming } from '../../../src/engine/acme/acme-timing.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import type { CertificateState, WantedHost } from '../../../src/engine/face.ts';
 import { writePrivately } from '../../../src/settings/private-file.ts';
@@ -183,7 +183,7 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     const { engine } = await start([{ id: 1, host: 'q.example.com' }, { id: 2, host: 'r.example.com', acme: false }]);
     expect((await until(engine, 1, failed)).acme).toMatchObject({ failures: 1 });
     for (const failures of [2, 3]) {
-      expect(engine.records.hosts.retryAcme(1)).toEqual({ kind: 'started' });
+      expect(await engine.records.hosts.retryAcme(1)).toEqual({ kind: 'started' });
       await until(engine, 1, (state) => failed(state) && state.acme?.failures === failures);
     }
     await engine.apply({ kind: 'host', host: hostOf({ id: 1, host: 'q.example.com', acme: true, enabled: false }) });
@@ -191,23 +191,23 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     await until(engine, 1, failed);
     const from = now();
     await pebble.lead('q.example.com', '127.0.0.1');
-    expect(engine.records.hosts.retryAcme(1)).toEqual({ kind: 'started' });
+    expect(await engine.records.hosts.retryAcme(1)).toEqual({ kind: 'started' });
     await until(engine, 1, issued);
     // There is nothing to retry where nothing failed, without ACME, and without such a host.
-    expect([1, 2, 9].map((id) => engine.records.hosts.retryAcme(id))).toEqual(Array.from({ length: 3 }, () => ({ kind: 'notFailed' })));
+    expect(await Promise.all([1, 2, 9].map((id) => engine.records.hosts.retryAcme(id)))).toEqual(Array.from({ length: 3 }, () => ({ kind: 'notFailed' })));
 
     await pebble.lead('s.example.com', '127.0.0.8');
     await engine.apply({ kind: 'host', host: hostOf({ id: 3, host: 's.example.com', acme: true }) });
     await until(engine, 3, failed);
     for (const failures of [2, 3, 4]) {
-      expect(engine.records.hosts.retryAcme(3)).toEqual({ kind: 'started' });
+      expect(await engine.records.hosts.retryAcme(3)).toEqual({ kind: 'started' });
       await until(engine, 3, (state) => failed(state) && state.acme?.failures === failures);
     }
-    const refused = engine.records.hosts.retryAcme(3);
+    const refused = await engine.records.hosts.retryAcme(3);
     expect(refused).toEqual({ kind: 'later', at: expect.any(Number) });
     expect(refused.kind === 'later' && refused.at).toBeGreaterThan(from);
     ahead = 61 * MINUTE;
-    expect(engine.records.hosts.retryAcme(3)).toEqual({ kind: 'started' });
+    expect(await engine.records.hosts.retryAcme(3)).toEqual({ kind: 'started' });
     ahead = 0;
   });
 

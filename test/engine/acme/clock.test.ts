@@ -30,7 +30,7 @@ test('a clock that was a year ahead and is set right delays orders no longer tha
   await failed(2);
   for (let retry = 0; retry < 3; retry++) {
     clock += 61 * MINUTE;
-    expect(acme.retry('a.example')).toEqual({ kind: 'started' });
+    expect(await acme.retry('a.example')).toEqual({ kind: 'started' });
     await failed(3 + retry);
   }
   await acme.stop();

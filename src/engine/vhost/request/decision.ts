@@ -17,6 +17,8 @@ export interface Arrival {
   readonly covers?: ((host: string) => boolean) | undefined;
   /** Whether a visitor already has a connection to the host's target. */
   readonly isKept: (entry: HostEntry, address: string) => boolean;
+  /** Whether it may be the challenge of a certificate authority. */
+  readonly mayBeChallenge: boolean;
 }
 
 /** What is done with a request. */
@@ -29,15 +31,15 @@ export type Decision =
   & (
     | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly reason: string; readonly entry?: HostEntry }
     | { readonly kind: 'redirect' }
-    /** A certificate authority validates a challenge. */
-    | { readonly kind: 'challenge'; readonly answer: string }
+    /** A certificate authority validates a challenge; a promise that resolves to undefined = it does not. */
+    | { readonly kind: 'challenge'; readonly answer: string | Promise<string | undefined> }
     /** The visitor sends the password that allows its address. */
     | { readonly kind: 'password'; readonly entry: HostEntry }
     | { readonly kind: 'forward'; readonly entry: HostEntry; readonly origin: Origin }
   );
 
 /** Finds a request's host, and decides whether the request is admitted. @throws {HttpSyntaxError} */
-export function decide(context: VhostContext, head: RequestHead, { scheme, peer, covers, isKept }: Arrival): Decision {
+export function decide(context: VhostContext, head: RequestHead, { scheme, peer, covers, isKept, mayBeChallenge }: Arrival): Decision {
   const place = placeOf(head);
   const trusted = context.policy.trusts(peer);
   const address = trusted ? visitorOf(head.fields, peer, (other) => context.policy.trusts(other)) : peer;
@@ -45,7 +47,7 @@ export function decide(context: VhostContext, head: RequestHead, { scheme, peer,
   if (host !== undefined && covers?.(host) === false) {
     return { kind: 'refuse', place, address, refusal: 'misdirected', reason: `the certificate of the connection is not for ${host}` };
   }
-  const token = scheme === 'http' && head.method === 'GET' ? challengeToken(place.path) : undefined;
+  const token = mayBeChallenge && scheme === 'http' && head.method === 'GET' ? challengeToken(place.path) : undefined;
   const answer = token === undefined || host === undefined ? undefined : context.policy.challenge(host, token);
   if (answer !== undefined) return { kind: 'challenge', place, address, answer };
   const entry = host === undefined ? undefined : context.match({ host, path: place.path, scheme });

@@ -43,16 +43,21 @@ export class RequestHandler implements ExchangeOwner {
 
   /** The head has come. @throws {HttpSyntaxError} */
   begin(head: RequestHead): void {
-    const { scheme, covers, pool, remoteAddress } = this.side;
     this.#head = head;
-    const decision = decide(this.#context, head, { scheme, peer: remoteAddress, covers, isKept: (entry, address) => pool.has(entry, address) });
+    this.#decide(head, this.side.requestOver);
+  }
+
+  #decide(head: RequestHead, mayBeChallenge: boolean): void {
+    const { scheme, covers, pool, remoteAddress: peer } = this.side;
+    const decision = decide(this.#context, head, { scheme, peer, covers, mayBeChallenge, isKept: (entry, address) => pool.has(entry, address) });
     this.address = decision.address;
     switch (decision.kind) {
       case 'refuse':
         if (decision.refusal === 'notListed') this.#form = { ...formOf(head), form: formFor(head, decision.place) };
         return this.#refuseRequest(decision.refusal, decision.reason, decision.entry);
       case 'challenge':
-        return this.#answer(challengeResponse(decision.answer));
+        if (typeof decision.answer === 'string') return this.#answer(challengeResponse(decision.answer));
+        return this.#awaitChallenge(head, decision.answer);
       case 'redirect':
         return this.#answer(httpsRedirect(decision.place, this.#context.httpsPort));
       case 'password':
@@ -60,6 +65,17 @@ export class RequestHandler implements ExchangeOwner {
       case 'forward':
         this.#forward(head, decision);
     }
+  }
+
+  /** Another server may have the answer. If none has, the request is like any other. */
+  #awaitChallenge(head: RequestHead, answer: Promise<string | undefined>): void {
+    this.#begin(NOT_YET);
+    void answer.then((found) => {
+      if (this.#over || this.#responder !== NOT_YET) return;
+      if (found !== undefined) return this.#answer(challengeResponse(found));
+      this.#responder = undefined;
+      this.#decide(head, false);
+    });
   }
 
   #tryPassword(head: RequestHead, { place, entry, address }: Of<'password'>): void {
@@ -189,6 +205,9 @@ export class RequestHandler implements ExchangeOwner {
     else this.refuse('timeout', `the request did not arrive in time (${waiting})`);
   }
 }
+
+/** A request without a body whose response is not known yet, but soon. */
+const NOT_YET: Responder = { send: () => true, requestSent: () => {}, finish: () => {}, resume: () => {}, silent: () => {}, close: () => {} };
 
 /** The form of a request's refusal. */
 function formOf({ fields, method }: RequestHead): Pick<RefusalForm, 'json' | 'headOnly'> {

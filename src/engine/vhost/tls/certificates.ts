@@ -117,7 +117,7 @@ export class Certificates {
   }
 
   /** @see EngineFace.retryAcme */
-  retryAcme({ source: { acmeName } }: Certificate): AcmeRetry {
+  async retryAcme({ source: { acmeName } }: Certificate): Promise<AcmeRetry> {
     return acmeName === undefined || !this.#acme ? { kind: 'notFailed' } : this.#acme.retry(acmeName);
   }
 
