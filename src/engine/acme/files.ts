@@ -38,7 +38,7 @@ export interface AcmeKeeping extends AcmeDirectoryOptions {
 }
 
 /** What the servers of an installation share. */
-export interface AcmeShared {
+interface AcmeShared {
   /** @param directory the name of the directory that would have the files on one server */
   readonly texts: (directory: string) => AcmeTexts;
   /** Whether this is the server that orders. It may be wrong for a moment. */
