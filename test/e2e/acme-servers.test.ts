@@ -4,7 +4,7 @@ import tls from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { endChildren } from '../support/child.ts';
-import { eventuallyAsync } from '../support/eventually.ts';
+import { eventually, eventuallyAsync } from '../support/eventually.ts';
 import { freePortRange } from '../support/free-port.ts';
 import { Pebble } from '../support/pebble.ts';
 import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
@@ -137,6 +137,17 @@ describeWith(['initdb', 'pebble', 'pebble-challtestsrv'], 'certificates by ACME 
       await order(three, 'c.example.com', '127.0.0.3');
       await served([two, three], 'c.example.com');
       expect([pebble.orders, pebble.accounts]).toEqual([4, 1]);
+
+      // Of two, the one that orders is frozen, and later goes on.
+      const isLeader = ({ child }: TogetherServer) => child.output.includes('a certificate was issued by ACME');
+      await eventually(() => [two, three].some(isLeader), (known) => known);
+      const [frozen, other] = isLeader(two) ? [two, three] : [three, two];
+      frozen.child.kill('SIGSTOP');
+      await order(other, 'd.example.com', other.tunnelHost);
+      await served([other], 'd.example.com');
+      frozen.child.kill('SIGCONT');
+      await served([frozen], 'd.example.com');
+      expect([pebble.orders, pebble.accounts]).toEqual([5, 1]);
       for (const { child } of [one, two, three]) expect(child.output).not.toMatch(/PRIVATE KEY/);
       await pebble.stop();
     },

@@ -261,6 +261,8 @@ export class Acme {
     }
     const kept = await this.#files.kept(wanted.name);
     if (turn !== wanted.turn) return;
+    await kept.copy();
+    if (turn !== wanted.turn) return;
     this.#use(wanted, kept);
     this.onChange(wanted.name);
     this.look();

@@ -78,6 +78,8 @@ export class AcmeFiles {
   readonly #own: AcmeDirectory;
   readonly #texts: AcmeTexts;
   readonly #log: Logger;
+  /** The last copy of a certificate that is being written, by name. */
+  readonly #copying = new Map<string, Promise<void>>();
 
   constructor({ dir, write, shared }: AcmeKeeping, directory: string, log: Logger) {
     const name = subdirectoryOf(directory);
@@ -107,12 +109,17 @@ export class AcmeFiles {
     return this.#own.pathOf(pemOf(name));
   }
 
-  /** What is kept for the orders of a name. The file with its certificate is there from now on. */
-  async kept(name: string): Promise<Omit<KeptOrders, 'orders'>> {
+  /** What is kept for the orders of a name. `copy` makes its certificate a file of this server; of several calls, the last one counts. */
+  async kept(name: string): Promise<Omit<KeptOrders, 'orders'> & { readonly copy: () => Promise<void> }> {
     const [pem, attempt] = await Promise.all([this.#texts.read(pemOf(name)), this.#texts.read(jsonOf(name))]);
     const facts = this.#certificate(name, pem);
-    if (pem !== undefined && facts) await this.#copy(name, pem);
-    return { facts, attempt: this.#parsed(jsonOf(name), attempt, attemptSchema) };
+    return {
+      facts,
+      attempt: this.#parsed(jsonOf(name), attempt, attemptSchema),
+      copy: async () => {
+        if (pem !== undefined && facts) await this.#copy(name, pem);
+      },
+    };
   }
 
   /** What all orders have in common. */
@@ -192,10 +199,19 @@ export class AcmeFiles {
     }
   }
 
-  /** The rest of the program reads certificates from files. */
+  /** The rest of the program reads certificates from files. Those of a name are written one after another. */
   async #copy(name: string, pem: string): Promise<void> {
     if (!this.#isShared) return;
-    await this.#own.change([pemOf(name)], (now) => now.get(pemOf(name)) === pem ? new Map() : new Map([[pemOf(name), pem]]));
+    const file = pemOf(name);
+    const copying = (this.#copying.get(name) ?? Promise.resolve()).catch(() => undefined).then(() =>
+      this.#own.change([file], (now) => now.get(file) === pem ? new Map() : new Map([[file, pem]]))
+    );
+    this.#copying.set(name, copying);
+    try {
+      await copying;
+    } finally {
+      if (this.#copying.get(name) === copying) this.#copying.delete(name);
+    }
   }
 
   #certificate(name: string, pem: string | undefined): CertificateFacts | undefined {

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { Acme } from '../../../src/engine/acme/acme.ts';
@@ -223,10 +223,19 @@ test('the files of a server are shared once, unless they are of no use or others
 
   const later = new AcmeFiles({ ...keeping, dir: others, shared }, keeping.directory, logger);
   await later.share();
-  expect(await later.kept('c.example')).toEqual({ facts: undefined, attempt: failed });
-  await later.kept('a.example');
+  expect(await later.kept('c.example')).toMatchObject({ facts: undefined, attempt: failed });
+  await (await later.kept('a.example')).copy();
+  expect(readFileSync(later.certificateFile('a.example'), 'utf8')).toBe(a);
   const copies = readdirSync(others, { recursive: true, encoding: 'utf8' }).map((file) => path.basename(file));
   expect(copies.filter((file) => file.includes('.')).filter((file) => !file.startsWith('127'))).toEqual(['a.example.pem']);
+
+  // Copies that overlap are written in their order.
+  const renewed = await certificate('a.example');
+  const before = await later.kept('a.example');
+  installation.texts.set('a.example.pem', renewed);
+  const after = await later.kept('a.example');
+  await Promise.all([after.copy(), before.copy(), after.copy()]);
+  expect(readFileSync(later.certificateFile('a.example'), 'utf8')).toBe(renewed);
 
   // Swept by the server that orders, when they have expired and nobody needs them.
   const inTwoYears = Date.now() + 2 * 365 * 86_400_000;
