@@ -67,7 +67,9 @@ describeWith('chromium', 'the page of a client', () => {
     await page.waitForSelector('tbody tr[data-row]');
     await shows(page, 'echo');
     expect(await accessibilityProblems(page)).toEqual([]);
-    await press(page, 'Disconnect');
+    await press(page, 'Disconnect: 127.0.0.1');
+    await shows(page, 'The connection through echo ends at once');
+    await answer(page, 'Disconnect');
     await isClosed;
     await shows(page, 'No open connections');
     expect(complaints).toEqual([]);
@@ -112,7 +114,9 @@ describeWith('chromium', 'the page of a client', () => {
     await choose(page, 'Actions for short-lived', 'Start');
     await shows(page, 'The agent has never connected.');
     await choose(page, 'Actions for short-lived', 'Reset the counters');
-    await shows(page, 'Saved');
+    await shows(page, 'The totals of both directions start again at 0');
+    await answer(page, 'Reset the counters');
+    await shows(page, 'Counters reset');
     await choose(page, 'Actions for short-lived', 'Delete');
     await answer(page, 'Delete 1 client');
     await page.waitForFunction(() => location.pathname === '/adit/clients');

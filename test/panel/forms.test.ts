@@ -109,7 +109,11 @@ describeWith('chromium', "the panel's forms", () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await enter(page, 'Domain', `not-${taken}`);
     await problemsAt(page, []);
+    // The browser asks before the page is left by other ways than its links, too.
+    const asked: string[] = [];
+    page.once('dialog', (dialog) => asked.push(dialog.type()));
     await page.goto(`${panel.origin()}/hosts`);
+    expect(asked).toEqual(['beforeunload']);
     await shows(page, taken);
     expect(await page.$$eval('tbody tr[data-row] th .name', (links) => links.filter((link) => link.textContent.startsWith('not-')).length)).toBe(0);
     expect(complaints).toEqual([]);
@@ -127,6 +131,13 @@ describeWith('chromium', "the panel's forms", () => {
     await press(page, 'Create the user');
     await problemsAt(page, ['maxClients']);
     await enter(page, 'Maximum clients optional', '2');
+    // The browser has no value for a date without a time: saved, it would be "never".
+    await page.focus('#field-expiresAt');
+    await page.keyboard.type('12');
+    await press(page, 'Create the user');
+    await problemsAt(page, ['expiresAt']);
+    await page.focus('#field-expiresAt');
+    await page.keyboard.press('Backspace');
     await press(page, 'Create the user');
     await shows(page, 'User created');
     await shows(page, '0 of 2');
@@ -145,8 +156,8 @@ describeWith('chromium', "the panel's forms", () => {
     await panel.write('/client/edit/', { id: client, remark: 'theirs' });
     await enter(page, 'Note optional', 'mine');
     await press(page, 'Save');
-    await shows(page, 'Somebody else changed this record while you edited it.');
-    await shows(page, 'Changed meanwhile: Note.');
+    await shows(page, 'Somebody else changed this record while you were editing it.');
+    await shows(page, 'Changed in the meantime: Note.');
     expect(await accessibilityProblems(page)).toEqual([]);
     await press(page, 'Load theirs');
     await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#field-remark')?.value === 'theirs');

@@ -96,7 +96,10 @@ describeWith('chromium', "the panel's lists", () => {
       await Promise.all(
         Array.from({ length: 55 }, (_, at) => panel.write('/client/add/', { vkey: `crowd ${at}`, remark: `crowd ${String(at).padStart(2, '0')}` })),
       );
-      const { page, complaints } = await panel.open('/clients?q=crowd&sort=REMARK');
+      const { page, complaints } = await panel.open('/clients?q=crowd&sort=REMARK&page=9');
+      // A page after the last one.
+      await shows(page, '51 to 55 of 55');
+      await press(page, 'Back');
       await shows(page, '1 to 50 of 55');
       await press(page, 'Select crowd 00');
       await press(page, 'Next');

@@ -29,6 +29,7 @@ describeWith('chromium', "the panel's pages about people", () => {
       vkey: 'key of alice',
       remark: 'of alice',
       user_id: alice,
+      flow_limit: 100,
       web_username: 'web',
       web_password: 'web password',
     });
@@ -82,9 +83,17 @@ describeWith('chromium', "the panel's pages about people", () => {
     await page.reload();
     await shows(page, 'reads only, without secrets');
     await hides(page, token);
+    const other = await panel.open('/tokens');
+    await shows(other.page, 'the script');
+    await page.bringToFront();
     await press(page, 'Revoke: the script');
     await answer(page, 'Revoke');
     await shows(page, 'No tokens yet');
+    await other.page.bringToFront();
+    await press(other.page, 'Revoke: the script');
+    await answer(other.page, 'Revoke');
+    await shows(other.page, 'This record no longer exists.');
+    expect(await accessibilityProblems(other.page)).toEqual([]);
     expect((await ask()).status).toBe(401);
     expect(complaints).toEqual([]);
   }, timeout);
@@ -152,7 +161,13 @@ describeWith('chromium', "the panel's pages about people", () => {
       '/adit/diagnosis',
       '/adit/tokens',
     ]);
-    await hasNoPages(page, ['users', 'settings']);
+    await page.goto(`${panel.origin()}/clients/${own}`);
+    // The counters decide when the traffic limit is used up.
+    await press(page, 'Actions for of alice');
+    await page.waitForSelector('[role=menu]');
+    expect(await page.$$eval('[role=menuitem]', (items) => items.map((item) => item.textContent))).toEqual(['Stop', 'Delete']);
+    await page.keyboard.press('Escape');
+    await hasNoPages(page, ['users', 'settings', 'audit']);
     const login = await panel.open('/', 'web', 'web password');
     await shows(login.page, 'Run its agent');
     expect(new URL(login.page.url()).pathname).toBe(`/adit/clients/${own}`);

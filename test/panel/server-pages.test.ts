@@ -69,7 +69,13 @@ describeWith('chromium', "the panel's pages about the server", () => {
   }, timeout);
 
   test('settings are changed, and not over somebody else’s change', async () => {
-    const { page } = await panel.open('/settings');
+    const { page } = await panel.open('/');
+    await page.waitForSelector('.sidebar');
+    await page.keyboard.press('/');
+    await page.waitForSelector('.palette [role=combobox]:focus');
+    // A part of the explanation.
+    await page.keyboard.type('refused everywhere');
+    await page.keyboard.press('Enter');
     await page.waitForSelector('#field-blocklist');
     await shows(page, panel.server().fingerprint);
     await enter(page, 'Server URL optional', 'nonsense');
@@ -84,7 +90,7 @@ describeWith('chromium', "the panel's pages about the server", () => {
     await panel.write('/global/save/', { globalBlackIpList: '192.0.2.1' });
     await enter(page, 'Server URL optional', 'http://127.0.0.1');
     await press(page, 'Save');
-    await shows(page, 'Changed meanwhile: Global blocklist.');
+    await shows(page, 'Changed in the meantime: Global blocklist.');
     expect(await accessibilityProblems(page)).toEqual([]);
   }, timeout);
 
@@ -99,6 +105,8 @@ describeWith('chromium', "the panel's pages about the server", () => {
     await press(page, 'shop.example.com/');
     await shows(page, 'Visitors are stopped here: Agent.');
     await shows(page, 'Visitors see the status 503 and the page “The site is away”.');
+    // The form shows the new question.
+    await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#field-subject')?.value.includes('shop.example.com'));
     // It looks again by itself.
     await panel.write('/client/changestatus/', { id: client, status: 0 });
     await shows(page, 'Visitors are stopped here: Enabled.');

@@ -41,7 +41,8 @@ const owned = {
   ownerId: (row: Row, wanted: unknown) => row['owner'] === Number(wanted),
   unassigned: (row: Row, wanted: unknown) => (row['owner'] === null) === wanted,
 };
-const withProblems = ({ severity }: Row, wanted: unknown) => wanted !== true || Number(severity) > 0;
+const troubled = ({ severity }: Row) => Number(severity) > 0;
+const withProblems = (row: Row, wanted: unknown) => wanted !== true || troubled(row);
 const ownedBy = { ownerId: some('1', '2', '99'), unassigned: bool };
 
 const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> = {
@@ -117,6 +118,7 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       CONNECTED: 'clientOnline',
       RATE: 'rate',
       CONNECTIONS: 'connections',
+      PROBLEMS: troubled,
     },
   },
   hosts: {
@@ -161,6 +163,7 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       RATE: 'rate',
       CONNECTIONS: 'connections',
       CERTIFICATE: 'certificateDay',
+      PROBLEMS: troubled,
     },
   },
   users: {

@@ -70,6 +70,10 @@ export function testBrowser(more: readonly string[] = []): { open(url: string, c
         if (message.type() === 'error' || message.type() === 'warn') complaints.push(`${message.type()}: ${message.text()}`);
       });
       page.on('pageerror', (error) => complaints.push(String(error)));
+      // A test that leaves a page with a changed form means it.
+      page.on('dialog', (dialog) => {
+        if (dialog.type() === 'beforeunload') void dialog.accept();
+      });
       page.on('request', (request) => {
         const asked = new URL(request.url());
         if (!['data:', 'blob:'].includes(asked.protocol) && asked.origin !== origin) complaints.push(`asks ${request.url()}`);

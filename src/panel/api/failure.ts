@@ -60,7 +60,7 @@ export function failureOf(error: CombinedError, t: Messages): FailureText {
 export function textOf(problem: z.infer<typeof Problem>, t: Messages): string {
   const { code, message = '', reason, free } = problem;
   const known = isCode(code, t) ? t.errors.codes[code] : undefined;
-  const text = inTheWay(problem, t) ?? known ?? (code === 'INVALID_INPUT' ? reason : undefined) ?? message.replace(beforeReason, '');
+  const text = inTheWay(problem, t) ?? known ?? t.errors.reason((code === 'INVALID_INPUT' ? reason : undefined) ?? message.replace(beforeReason, ''));
   return text.charAt(0).toUpperCase() + text.slice(1) + (free === undefined ? '' : t.errors.portFree(String(free)));
 }
 

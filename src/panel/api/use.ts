@@ -12,6 +12,8 @@ export interface Queried<Data> {
   readonly question: number | undefined;
   /** Why the newest request failed. */
   readonly error: CombinedError | undefined;
+  /** Whether an answer is awaited. */
+  readonly isAsking: boolean;
   /** Asks again. */
   readonly refetch: () => void;
 }
@@ -27,7 +29,7 @@ export function useData<Data, Variables extends AnyVariables>(
   variables: Variables,
   { everyMs, pause = false }: { readonly everyMs?: number; readonly pause?: boolean } = {},
 ): Queried<Data> {
-  const [{ data, error, operation }, execute] = useQuery<Data, Variables>({ query, variables, pause });
+  const [{ data, error, operation, fetching }, execute] = useQuery<Data, Variables>({ query, variables, pause });
   const latest = useRef<{ readonly data: Data; readonly question: number | undefined } | undefined>(undefined);
   if (data !== undefined && data !== null) latest.current = { data, question: operation?.key };
   const refetch = useEffectEvent(() => {
@@ -51,7 +53,7 @@ export function useData<Data, Variables extends AnyVariables>(
     }, everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
-  return { ...(latest.current ?? { data: undefined, question: undefined }), error, refetch: () => execute({ requestPolicy: 'network-only' }) };
+  return { ...(latest.current ?? { data: undefined, question: undefined }), error, isAsking: fetching, refetch: () => execute({ requestPolicy: 'network-only' }) };
 }
 
 /** Runs mutations. */

@@ -4,6 +4,8 @@ import type { Messages } from './en/index.ts';
 export interface Formats {
   /** 412 GiB, 4.4 MiB, 312 B */
   readonly bytes: (value: number) => string;
+  /** Of a limit, in one unit: 920 of 1,000 GiB */
+  readonly share: (used: number, limit: number, suffix?: string) => string;
   /** 9.7 MiB/s */
   readonly rate: (bytesPerSecond: number) => string;
   readonly number: (value: number) => string;
@@ -24,7 +26,7 @@ export interface Formats {
 const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
 
 /** The formats of a language. @param locale a BCP 47 tag */
-export function createFormats(locale: string, units: Messages['units']): Formats {
+export function createFormats(locale: string, units: Messages['units'], of: Messages['words']['of']): Formats {
   const plain = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
   const whole = new Intl.NumberFormat(locale, { maximumFractionDigits: 0 });
   const time = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
@@ -35,14 +37,26 @@ export function createFormats(locale: string, units: Messages['units']): Formats
   const dayOf = (value: Date): string => isChinese ? isoDay(value) : day.format(value);
   const joined = (value: Date, at: string): string => `${dayOf(value)}${isChinese ? ' ' : ', '}${at} ${zoneOf(value)}`;
 
-  function bytes(value: number): string {
+  /** The unit in which a value has at most three digits before the point. */
+  function powerOf(value: number): number {
     const power = value < 1024 ? 0 : Math.min(Math.floor(Math.log2(value) / 10), byteUnits.length - 1);
-    const scaled = value / 1024 ** power;
-    return `${power === 0 || scaled >= 100 ? whole.format(scaled) : plain.format(scaled)} ${byteUnits[power]}`;
+    // 1023.9 KiB would be written as 1,024 KiB.
+    return power > 0 && power < byteUnits.length - 1 && Math.round(value / 1024 ** power) >= 1024 ? power + 1 : power;
   }
+  function scaled(value: number, power: number): string {
+    const number = value / 1024 ** power;
+    return (power === 0 || number >= 100 ? whole : plain).format(number);
+  }
+  const bytes = (value: number): string => `${scaled(value, powerOf(value))} ${byteUnits[powerOf(value)]}`;
 
   return {
     bytes,
+    share(used, limit, suffix = '') {
+      const power = powerOf(limit);
+      // A small part keeps its own unit: it is not nothing.
+      const isSmall = used > 0 && used / 1024 ** power < 0.1;
+      return of(isSmall ? bytes(used) + suffix : scaled(used, power), `${scaled(limit, power)} ${byteUnits[power]}${suffix}`);
+    },
     rate: (value) => `${bytes(value)}/s`,
     number: (value) => whole.format(value),
     moment: (value) => joined(new Date(value), clock.format(new Date(value))),

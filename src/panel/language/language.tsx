@@ -41,7 +41,7 @@ export function LanguageProvider({ children }: { readonly children: ReactNode })
     () =>
       loaded && {
         ...loaded,
-        f: createFormats(loaded.code === 'zh' ? 'zh-CN' : 'en-GB', loaded.t.units),
+        f: createFormats(loaded.code === 'zh' ? 'zh-CN' : 'en-GB', loaded.t.units, loaded.t.words.of),
         choose: (chosen) => {
           keep('language', chosen);
           setCode(chosen);

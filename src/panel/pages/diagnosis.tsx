@@ -16,16 +16,18 @@ export default function DiagnosisPage() {
   const { t } = useLanguage();
   const [parameters, setParameters] = useSearchParams();
   const get = (name: string): string => parameters.get(name) ?? '';
-  const asked = get('url') || legacyUrl(get);
-  const [kind, setKind] = useState<'host' | 'tunnel'>(['tunnel', 'port', 'client'].every((name) => get(name) === '') ? 'host' : 'tunnel');
-  const [url, setUrl] = useState(asked);
-  const [tunnel, setTunnel] = useState(get('tunnel'));
-  const [port, setPort] = useState(get('port'));
-  const [from, setFrom] = useState(get('from'));
-  const [probe, setProbe] = useState(get('probe') === '1');
-  const [lookUp, setLookUp] = useState(get('lookup') === '1');
+  const address = parameters.toString();
+  const [{ kind, url, tunnel, port, from, probe, lookUp }, setValues] = useState(() => valuesOf(get));
+  const [shown, setShown] = useState(address);
   const [problem, setProblem] = useState('');
   const texts = t.diagnosis;
+  if (shown !== address) {
+    // Another question was opened, such as that of a host with a similar name.
+    setShown(address);
+    setValues(valuesOf(get));
+    setProblem('');
+  }
+  const change = (changed: Partial<Values>): void => setValues((before) => ({ ...before, ...changed }));
 
   function submit(event: FormEvent): void {
     event.preventDefault();
@@ -42,7 +44,7 @@ export default function DiagnosisPage() {
     );
   }
 
-  const request = requestOf(asked);
+  const request = requestOf(valuesOf(get).url);
   const question = { visitorAddress: get('from') || null, probe: get('probe') === '1' };
   return (
     <>
@@ -50,7 +52,7 @@ export default function DiagnosisPage() {
       <form className='card card-body stack' noValidate onSubmit={submit}>
         <div className='seg' role='group' aria-label={texts.kind}>
           {(['host', 'tunnel'] as const).map((each) => (
-            <button key={each} type='button' aria-pressed={kind === each} onClick={() => setKind(each)}>{texts.kinds[each]}</button>
+            <button key={each} type='button' aria-pressed={kind === each} onClick={() => change({ kind: each })}>{texts.kinds[each]}</button>
           ))}
         </div>
         <div className='grid-2'>
@@ -66,14 +68,14 @@ export default function DiagnosisPage() {
                   value={url}
                   aria-invalid={problem !== '' || undefined}
                   aria-describedby={problem === '' ? undefined : 'subject-error'}
-                  onChange={({ target }) => setUrl(target.value)}
+                  onChange={({ target }) => change({ url: target.value })}
                 />
               )
-              : <TunnelChoice value={tunnel} clientId={get('client')} isWrong={problem !== ''} onChange={setTunnel} />}
+              : <TunnelChoice value={tunnel} clientId={get('client')} isWrong={problem !== ''} onChange={(id) => change({ tunnel: id })} />}
             {kind === 'tunnel' && tunnel === '' && (
               <div className='row'>
                 <label htmlFor='field-port' className='muted'>{texts.orPort}</label>
-                <input className='input mono input-s' id='field-port' inputMode='numeric' value={port} onChange={({ target }) => setPort(target.value)} />
+                <input className='input mono input-s' id='field-port' inputMode='numeric' value={port} onChange={({ target }) => change({ port: target.value })} />
               </div>
             )}
             {problem !== '' && (
@@ -87,14 +89,14 @@ export default function DiagnosisPage() {
             <label htmlFor='field-from'>
               {texts.from} <span className='optional'>{t.words.optional}</span>
             </label>
-            <input className='input mono' id='field-from' value={from} aria-describedby='from-hint' onChange={({ target }) => setFrom(target.value)} />
+            <input className='input mono' id='field-from' value={from} aria-describedby='from-hint' onChange={({ target }) => change({ from: target.value })} />
             <p className='hint' id='from-hint'>{texts.fromHint}</p>
           </div>
         </div>
         {kind === 'host' && (
           <div className='field'>
             <label className='check'>
-              <input type='checkbox' checked={lookUp} aria-describedby='lookup-hint' onChange={({ target }) => setLookUp(target.checked)} />
+              <input type='checkbox' checked={lookUp} aria-describedby='lookup-hint' onChange={({ target }) => change({ lookUp: target.checked })} />
               {texts.lookUp}
             </label>
             <p className='hint' id='lookup-hint'>{texts.lookUpHint}</p>
@@ -102,7 +104,7 @@ export default function DiagnosisPage() {
         )}
         <div className='field'>
           <label className='check'>
-            <input type='checkbox' checked={probe} aria-describedby='probe-hint' onChange={({ target }) => setProbe(target.checked)} />
+            <input type='checkbox' checked={probe} aria-describedby='probe-hint' onChange={({ target }) => change({ probe: target.checked })} />
             {texts.probe}
           </label>
           <p className='hint' id='probe-hint'>{texts.probeHint}</p>
@@ -116,6 +118,30 @@ export default function DiagnosisPage() {
         : request && <HostResult {...request} {...question} lookUp={get('lookup') === '1'} />}
     </>
   );
+}
+
+/** What the form shows. */
+interface Values {
+  readonly kind: 'host' | 'tunnel';
+  readonly url: string;
+  readonly tunnel: string;
+  readonly port: string;
+  readonly from: string;
+  readonly probe: boolean;
+  readonly lookUp: boolean;
+}
+
+/** The question in the address. */
+function valuesOf(get: (name: string) => string): Values {
+  return {
+    kind: ['tunnel', 'port', 'client'].every((name) => get(name) === '') ? 'host' : 'tunnel',
+    url: get('url') || legacyUrl(get),
+    tunnel: get('tunnel'),
+    port: get('port'),
+    from: get('from'),
+    probe: get('probe') === '1',
+    lookUp: get('lookup') === '1',
+  };
 }
 
 function legacyUrl(get: (name: string) => string): string {

@@ -8,7 +8,7 @@ import { Empty } from '../parts/banner.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { useToast } from '../parts/toast.tsx';
+import { useReport } from '../parts/toast.tsx';
 import { useViewer } from '../shell/viewer.tsx';
 
 const lockoutsQuery = graphql(`
@@ -31,12 +31,11 @@ export default function LockoutsPage() {
   const [changed, setChanged] = useState<readonly Row[]>();
   useEvents(lockoutChanges, {}, ({ lockoutsChanged }) => setChanged(lockoutsChanged));
   const run = useRun();
-  const toast = useToast();
+  const report = useReport();
   const texts = t.people.lockouts;
   const rows = changed ?? data?.lockouts ?? undefined;
   async function end({ kind, source }: Row): Promise<void> {
-    const { error: failure } = await run(free, { kind, source });
-    if (failure === undefined) toast(texts.ended);
+    report((await run(free, { kind, source })).error, texts.ended);
     setChanged(undefined);
     refetch();
   }

@@ -7,7 +7,7 @@ import { useConfirm } from '../parts/confirm.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { useToast } from '../parts/toast.tsx';
+import { useReport } from '../parts/toast.tsx';
 import { useViewer } from '../shell/viewer.tsx';
 
 const sessionsQuery = graphql(`
@@ -27,14 +27,13 @@ export default function SessionsPage() {
   const { data, error, refetch } = useData(sessionsQuery, {}, { everyMs });
   const run = useRun();
   const ask = useConfirm();
-  const toast = useToast();
+  const report = useReport();
   const texts = t.people.sessions;
   const rows = data?.sessions ?? undefined;
   const nameOf = ({ user, client }: Row): string => user?.username ?? (client ? client.remark || t.clients.nameless(client.id) : t.words.administrator);
   async function end(row: Row): Promise<void> {
     if (!await ask({ title: texts.endTitle(nameOf(row)), body: <p>{texts.endText}</p>, action: texts.end })) return;
-    const { error: failure } = await run(endSession, { id: row.id });
-    if (failure === undefined) toast(texts.ended);
+    report((await run(endSession, { id: row.id })).error, texts.ended);
     refetch();
   }
   const columns: ReadonlyArray<Column<Row>> = [

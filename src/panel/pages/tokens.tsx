@@ -12,7 +12,7 @@ import { isChecked, timeOrNull } from '../parts/form-values.ts';
 import { FormFrame, useForm } from '../parts/form.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { type Column, Table } from '../parts/table.tsx';
-import { useToast } from '../parts/toast.tsx';
+import { useReport } from '../parts/toast.tsx';
 import { useViewer } from '../shell/viewer.tsx';
 
 const tokensQuery = graphql(`
@@ -34,15 +34,14 @@ export default function TokensPage() {
   const { data, error, refetch } = useData(tokensQuery, {});
   const run = useRun();
   const ask = useConfirm();
-  const toast = useToast();
+  const report = useReport();
   const [made, setMade] = useState<{ readonly token: string; readonly name: string }>();
   const texts = t.people.tokens;
   const rows = data?.apiTokens ?? undefined;
 
   async function revokeToken({ id, name }: Row): Promise<void> {
     if (!await ask({ title: texts.revokeTitle(name), body: <p>{texts.revokeText}</p>, action: texts.revoke })) return;
-    const { error: failure } = await run(revoke, { id });
-    if (failure === undefined) toast(texts.revoked);
+    report((await run(revoke, { id })).error, texts.revoked);
     refetch();
   }
 

@@ -62,6 +62,7 @@ export function TextField<Name extends string>(
       className={`input ${isMono ? 'mono' : ''}`}
       type={type}
       inputMode={isNumber ? 'numeric' : undefined}
+      step={type === 'datetime-local' ? 'any' : undefined}
       autoComplete={autoComplete}
       placeholder={placeholder}
       value={form.values[name]}

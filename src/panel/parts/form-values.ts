@@ -23,11 +23,11 @@ export function isPort(text: string): boolean {
   return isCount(text) && Number(text) <= 65_535;
 }
 
-/** The value of a `datetime-local` field for a point in time; blank = none. */
+/** The value of a `datetime-local` field for a point in time, with seconds only if it has some; blank = none. */
 export function localTime(value: string | null): string {
   if (value === null) return '';
   const date = new Date(value);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().replace(/(?::00)?(?:\.000)?Z$/, '');
 }
 
 /** The point in time of a `datetime-local` field; blank = null. */

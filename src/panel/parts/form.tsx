@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react';
+import { type SyntheticEvent, type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react';
 import type { CombinedError } from 'urql';
 import { failureOf, statusOf } from '../api/failure.ts';
 import { createStore } from '../api/store.ts';
@@ -21,7 +21,7 @@ export interface Form<Name extends string> {
   readonly conflict: readonly Name[] | undefined;
   readonly isSaving: boolean;
   readonly set: (name: Name, value: string) => void;
-  readonly submit: (event?: FormEvent) => Promise<void>;
+  readonly submit: (event?: SyntheticEvent<HTMLFormElement>) => Promise<void>;
   readonly takeTheirs: () => void;
   /** Back to the initial values. */
   readonly reset: () => void;
@@ -83,6 +83,14 @@ export function useForm<Name extends string, Result>(
     unsaved.set(isDirty);
     return () => unsaved.set(false);
   }, [isDirty]);
+  useEffect(() => {
+    // The browser asks before it closes the page.
+    const ask = (event: BeforeUnloadEvent): void => {
+      if (unsaved.get()) event.preventDefault();
+    };
+    window.addEventListener('beforeunload', ask);
+    return () => window.removeEventListener('beforeunload', ask);
+  }, []);
 
   function refuse(wrong: Partial<Record<Name, string>>): void {
     setProblems(wrong);
@@ -126,8 +134,10 @@ export function useForm<Name extends string, Result>(
     };
   }, [canCheck, isDirty, isSaving, values]);
 
-  async function send(): Promise<void> {
-    const wrong = validate?.(values) ?? {};
+  /** @param unfinished the fields of which the browser has no value, because only a part of it was entered */
+  async function send(unfinished: readonly string[]): Promise<void> {
+    const wrong: Partial<Record<Name, string>> = { ...validate?.(values) };
+    for (const name of namesOf(values)) if (unfinished.includes(name)) wrong[name] = t.form.unfinishedTime;
     refuse(wrong);
     setFailure(undefined);
     if (Object.keys(wrong).length > 0) return;
@@ -166,9 +176,10 @@ export function useForm<Name extends string, Result>(
     async submit(event) {
       event?.preventDefault();
       if (isSaving) return;
+      const unfinished = [...event?.currentTarget.querySelectorAll('input') ?? []].filter(({ validity }) => validity.badInput).map(({ name }) => name);
       setSaving(true);
       try {
-        await send();
+        await send(unfinished);
       } finally {
         setSaving(false);
       }

@@ -12,8 +12,8 @@ export interface ListState {
   readonly page: number;
   readonly offset: number;
   readonly get: (name: string) => string;
-  /** Changes parameters; blank removes one. The list starts at its first page again, unless the page itself is set. */
-  readonly set: (parameters: Readonly<Record<string, string>>) => void;
+  /** Changes parameters; blank removes one. The list starts at its first page again, unless the page itself is set. @param replace the browser's Back skips the state before */
+  readonly set: (parameters: Readonly<Record<string, string>>, replace?: boolean) => void;
   /** Sorts by a column, or the other way round if it already is sorted by it. */
   readonly sortBy: (field: string) => void;
   readonly isFiltered: boolean;
@@ -26,7 +26,7 @@ export function useListState(sort: string): ListState {
   const isDescending = chosen.startsWith('-');
   const field = chosen.replace(/^-/, '');
   const page = Math.max(1, Math.trunc(Number(parameters.get('page') ?? '1')) || 1);
-  const set: ListState['set'] = (changed) =>
+  const set: ListState['set'] = (changed, replace = 'q' in changed) =>
     setParameters((before) => {
       const next = new URLSearchParams(before);
       next.delete('page');
@@ -35,7 +35,7 @@ export function useListState(sort: string): ListState {
         else next.set(name, value);
       }
       return next;
-    }, { replace: 'q' in changed });
+    }, { replace });
   return {
     q: parameters.get('q') ?? '',
     sort: field,

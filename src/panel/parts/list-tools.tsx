@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useEffectEvent, useRef, useState } from 'react';
 import { useLanguage } from '../language/language.tsx';
 import { keep, kept } from '../language/kept.ts';
 import { applyDensity } from '../shell/theme.ts';
@@ -156,6 +156,12 @@ export function Pager({ list, total, waiting = 0, onRelease }: {
   const { t, f } = useLanguage();
   const last = Math.max(1, Math.ceil(total / pageRows));
   const to = Math.min(list.offset + pageRows, total);
+  const isBeyond = total > 0 && list.page > last;
+  const leave = useEffectEvent(() => list.set({ page: String(last) }, true));
+  // The rows of this page were deleted, or the address is an old one.
+  useEffect(() => {
+    if (isBeyond) leave();
+  }, [isBeyond]);
   return (
     <nav className='pager' aria-label={t.list.pages}>
       <span>

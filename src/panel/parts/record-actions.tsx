@@ -3,7 +3,7 @@ import { useLanguage } from '../language/language.tsx';
 import { type BulkAnswer, changeAll } from './bulk.tsx';
 import { type Question, useConfirm } from './confirm.tsx';
 import type { MenuEntry } from './menu.tsx';
-import { useToast } from './toast.tsx';
+import { useReport, useToast } from './toast.tsx';
 
 type Kind = 'start' | 'stop' | 'delete';
 type Run = (id: string) => Promise<{ readonly error?: CombinedError }>;
@@ -26,21 +26,22 @@ export function useRecordActions<Row extends { readonly id: string; readonly ena
   readonly change: (ids: string[], kind: Kind) => Promise<BulkAnswer>;
   readonly resetTraffic: Run;
   readonly texts: { readonly done: Readonly<Record<Kind, (count: number) => string>>; readonly notDone: (count: number, reason: string) => string };
-  readonly questions: Readonly<Record<'stop' | 'delete', (rows: readonly Row[]) => Question>>;
+  readonly questions: Readonly<Record<'stop' | 'delete', (rows: readonly Row[]) => Question>> & { readonly reset: (row: Row) => Question };
 }): RecordActions<Row> {
   const { t } = useLanguage();
   const ask = useConfirm();
   const toast = useToast();
+  const report = useReport();
 
   async function forAll(rows: readonly Row[], kind: Kind): Promise<boolean> {
     const { done, failed } = await changeAll(rows.map(({ id }) => id), (ids) => change(ids, kind), t);
     const problems = [...failed].map(([reason, count]) => texts.notDone(count, reason)).join(t.punctuation.gap);
-    toast(problems === '' ? texts.done[kind](done) : texts.done[kind](done) + t.punctuation.stop + problems);
+    const parts = [...(done > 0 || problems === '' ? [texts.done[kind](done)] : []), ...(problems === '' ? [] : [problems])];
+    toast(parts.join(t.punctuation.stop), problems !== '');
     return done > 0;
   }
-  async function reset(id: string): Promise<void> {
-    const { error } = await resetTraffic(id);
-    if (error === undefined) toast(t.form.saved);
+  async function reset(row: Row): Promise<void> {
+    if (await ask(questions.reset(row))) report((await resetTraffic(row.id)).error, t.traffic.resetDone);
   }
   const start = (rows: readonly Row[]): Promise<boolean> => forAll(rows, 'start');
   const stop = async (rows: readonly Row[]): Promise<boolean> => await ask(questions.stop(rows)) && await forAll(rows, 'stop');
@@ -53,7 +54,7 @@ export function useRecordActions<Row extends { readonly id: string; readonly ena
       startOrStop: row.enabled
         ? { label: t.actions.disable, onChoose: () => void stop([row]).then(onDone) }
         : { label: t.actions.enable, onChoose: () => void start([row]).then(onDone) },
-      resetTraffic: { label: t.traffic.reset, onChoose: () => void reset(row.id) },
+      resetTraffic: { label: t.traffic.reset, onChoose: () => void reset(row) },
       remove: { label: t.actions.delete, isDanger: true, onChoose: () => void remove([row]).then(onRemoved) },
     }),
   };

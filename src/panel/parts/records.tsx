@@ -77,7 +77,7 @@ export function RecordList<Row extends { readonly id: string }>({ records, page,
             {chooser}
           </div>
         </div>
-        {rows?.length !== 0
+        {rows?.length !== 0 || total > 0
           ? <RecordTable records={records} rows={rows} columns={columns} onDone={finish} list={list} onHold={page.hold} {...(actions && { selection })} />
           : list.isFiltered
           ? <NothingMatches onClear={() => navigate(`/${name}`)} />

@@ -1,5 +1,5 @@
 import { Dialog } from '@base-ui/react/dialog';
-import { type KeyboardEvent, useEffect, useId, useState } from 'react';
+import { type KeyboardEvent, useEffect, useEffectEvent, useId, useState } from 'react';
 import { useLocation } from 'wouter';
 import { useData } from '../api/use.ts';
 import { graphql } from '../generated/index.ts';
@@ -7,17 +7,19 @@ import { type Language, useLanguage } from '../language/language.tsx';
 import type { PaletteQuery } from '../generated/graphql.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { requestOf } from '../pages/diagnosis/request.ts';
-import { useNavigation } from './navigation.tsx';
+import { type NavigationEntry, useNavigation } from './navigation.tsx';
 import { useViewer } from './viewer.tsx';
 
 const paletteQuery = graphql(`
-  query Palette($search: String!, $withUsers: Boolean!) {
+  query Palette($search: String!, $isAdministrator: Boolean!) {
     search(text: $search) {
       clients { id remark runtime { connected address } }
       tunnels { id remark port mode client { id remark } }
       hosts { id host location client { id remark } }
-      users @include(if: $withUsers) { id username }
+      users @include(if: $isAdministrator) { id username }
     }
+    globalSettings @include(if: $isAdministrator) { serverUrl blocklist }
+    platformDomains @include(if: $isAdministrator) { id wildcard }
   }
 `);
 
@@ -37,31 +39,43 @@ interface Group {
   readonly hits: readonly Hit[];
 }
 
-/** Finds clients, tunnels, hosts, users and pages by any of their texts, and offers actions. A combobox: the focus stays in the field. */
+/** Finds clients, tunnels, hosts, users, settings and pages by any of their texts, and offers actions. A combobox: the focus stays in the field. */
 export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const language = useLanguage();
   const { t } = language;
-  const { isAdministrator, readOnly } = useViewer();
+  const { isAdministrator, readOnly, role } = useViewer();
   const [, navigate] = useLocation();
   const navigation = useNavigation();
   const [text, setText] = useState('');
   const [search, setSearch] = useState('');
   const [chosen, setChosen] = useState(0);
+  /** Enter was pressed before the server answered. */
+  const [isEntered, setEntered] = useState(false);
   const id = useId();
+  // The panel shows ids as #12.
+  const wanted = text.trim().replace(/^#(?=\d+$)/, '');
   useEffect(() => {
-    // The panel shows ids as #12.
-    const timer = setTimeout(() => setSearch(text.trim().replace(/^#(?=\d+$)/, '')), pauseMs);
+    const timer = setTimeout(() => setSearch(wanted), pauseMs);
     return () => clearTimeout(timer);
-  }, [text]);
+  }, [wanted]);
   useEffect(() => setChosen(0), [search]);
-  const { data } = useData(paletteQuery, { search, withUsers: isAdministrator }, { pause: search === '' });
+  const { data, isAsking } = useData(paletteQuery, { search, isAdministrator }, { pause: search === '' });
+  const isSearching = wanted !== '' && (wanted !== search || isAsking);
   const needle = text.trim().toLowerCase();
-  const pages: readonly Hit[] = [...navigation.work, ...navigation.people, ...navigation.server]
+  const rarePages: readonly NavigationEntry[] = [
+    ...(role === 'CLIENT' ? [] : [{ href: '/welcome', icon: 'home', name: t.shell.nav.welcome } as const]),
+    ...(role === 'USER' ? [{ href: '/account', icon: 'key', name: t.shell.nav.password } as const] : []),
+  ];
+  const pages: readonly Hit[] = [...Object.values(navigation).flat(), ...(needle === '' ? [] : rarePages)]
     .filter(({ name }) => name.toLowerCase().includes(needle))
     .map(({ href, icon, name }) => ({ key: `page-${href}`, icon, text: name, more: '', href }));
-  const groups = [...(search === '' || data === undefined ? [] : groupsOf(data, language)), { title: t.shell.palette.pages, hits: pages }, {
+  const found = search === '' ? undefined : data;
+  const groups = [...(found === undefined ? [] : groupsOf(found, language)), {
+    title: t.shell.nav.settings,
+    hits: isAdministrator && needle !== '' ? settingsOf(found, needle, language) : [],
+  }, { title: t.shell.palette.pages, hits: pages }, {
     title: t.shell.palette.actions,
-    hits: actionsOf(text, search === '' ? undefined : data, language, readOnly),
+    hits: actionsOf(text, found, language, readOnly),
   }].filter(({ hits }) => hits.length > 0);
   const hits = groups.flatMap((group) => group.hits);
   const current = hits[Math.min(chosen, hits.length - 1)];
@@ -80,9 +94,16 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
       document.getElementById(`${id}-${hits[next]?.key ?? ''}`)?.scrollIntoView({ block: 'nearest' });
     } else if (event.key === 'Enter') {
       event.preventDefault();
-      go(current);
+      setEntered(true);
     }
   }
+  const goNow = useEffectEvent(() => {
+    setEntered(false);
+    go(current);
+  });
+  useEffect(() => {
+    if (isEntered && !isSearching) goNow();
+  }, [isEntered, isSearching]);
 
   return (
     <Dialog.Root open onOpenChange={(open) => !open && onClose()}>
@@ -101,7 +122,10 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
             autoFocus
             value={text}
             placeholder={t.shell.palette.label}
-            onChange={({ target }) => setText(target.value)}
+            onChange={({ target }) => {
+              setText(target.value);
+              setEntered(false);
+            }}
             onKeyDown={onKey}
           />
           <div className='palette-list' id={`${id}-list`} role='listbox' aria-label={t.shell.palette.results}>
@@ -125,7 +149,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
               </div>
             ))}
           </div>
-          {hits.length === 0 && <p className='muted palette-foot' role='status'>{t.shell.palette.nothing}</p>}
+          {hits.length === 0 && <p className='muted palette-foot' role='status'>{isSearching ? t.shell.palette.searching : t.shell.palette.nothing}</p>}
           <div className='palette-foot' aria-hidden='true'>
             <span>
               <kbd>↑</kbd> <kbd>↓</kbd> {t.shell.palette.choose}
@@ -182,6 +206,21 @@ function groupsOf({ search: { clients, tunnels, hosts, users } }: PaletteQuery, 
       hits: (users ?? []).map(({ id, username }) => ({ key: `user-${id}`, icon: 'users' as const, text: username, more: '', href: `/users/${id}` })),
     },
   ];
+}
+
+/** The settings, each with its name, its explanation and its value: all of them are searched. */
+function settingsOf(data: PaletteQuery | undefined, needle: string, { t }: Language): readonly Hit[] {
+  const { labels, hints, title, version, startedAt, retention, publicAddress, bridge, fingerprint, hosts } = t.server.settings;
+  const { domains } = t.server;
+  const serverUrl = data?.globalSettings?.serverUrl ?? '';
+  const all: ReadonlyArray<readonly [href: string, name: string, more: string, texts: string]> = [
+    ['/settings', labels.serverUrl, serverUrl || title, hints.serverUrl],
+    ['/settings', labels.blocklist, title, [hints.blocklist, ...data?.globalSettings?.blocklist ?? []].join(' ')],
+    ...[version, startedAt, retention, publicAddress, bridge, fingerprint, hosts].map((name) => ['/settings', name, title, ''] as const),
+    ...(data?.platformDomains ?? []).map(({ wildcard }) => ['/platform-domains', wildcard, domains.title, ''] as const),
+  ];
+  return all.filter(([, name, more, texts]) => `${name} ${more === title ? '' : more} ${texts}`.toLowerCase().includes(needle))
+    .map(([href, text, more]) => ({ key: `setting-${text}`, icon: href === '/settings' ? 'gear' as const : 'domain' as const, text, more, href }));
 }
 
 function actionsOf(text: string, data: PaletteQuery | undefined, { t }: Language, readOnly: boolean): readonly Hit[] {

@@ -7,12 +7,12 @@ import { Loading } from '../parts/loading.tsx';
 import { Pages } from '../routes.tsx';
 import { LoginDialog } from './login.tsx';
 import { LostBanner } from './lost-banner.tsx';
-import { Navigation } from './navigation.tsx';
+import { Navigation, useNavigation } from './navigation.tsx';
 import { PageBoundary } from './page-boundary.tsx';
 import { usePreload } from './preload.ts';
 import { useShortcuts } from './shortcuts.ts';
 import { Topbar } from './topbar.tsx';
-import { ViewerProvider } from './viewer.tsx';
+import { useViewer, ViewerProvider } from './viewer.tsx';
 
 const Palette = lazy(() => import('./palette.tsx'));
 const ShortcutHelp = lazy(() => import('./shortcut-help.tsx'));
@@ -33,8 +33,15 @@ function Frame() {
   const [layer, setLayer] = useState<'none' | 'navigation' | 'palette' | 'help'>('none');
   const lost = useStore(lostSince);
   const main = useRef<HTMLElement>(null);
+  const { role, readOnly } = useViewer();
+  const navigation = useNavigation();
   usePreload();
-  useShortcuts({ onFind: () => setLayer('palette'), onHelp: () => setLayer('help') });
+  useShortcuts({
+    pages: Object.values(navigation).flat().map(({ href }) => href),
+    mayCreate: !readOnly && role !== 'CLIENT',
+    onFind: () => setLayer('palette'),
+    onHelp: () => setLayer('help'),
+  });
 
   const shown = useRef(path);
   useEffect(() => {

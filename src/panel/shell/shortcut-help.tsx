@@ -2,15 +2,19 @@ import { Dialog } from '@base-ui/react/dialog';
 import { useState } from 'react';
 import { useLanguage } from '../language/language.tsx';
 import { keep, kept } from '../language/kept.ts';
+import { useNavigation } from './navigation.tsx';
+import { places } from './shortcuts.ts';
 
 /** The window that lists the keyboard shortcuts. */
 export default function ShortcutHelp({ onClose }: { readonly onClose: () => void }) {
   const { t } = useLanguage();
   const { shortcuts } = t.shell;
   const [isEnabled, setEnabled] = useState(kept('shortcuts') !== 'off');
+  const pages = Object.values(useNavigation()).flat();
+  const goTo = Object.entries(places).flatMap(([key, href]) => pages.filter((page) => page.href === href).map(({ name }) => `${key.toUpperCase()} ${name}`));
   const keys: ReadonlyArray<readonly [string, string]> = [
     ['Ctrl K  /', shortcuts.find],
-    ['G …', shortcuts.go],
+    ...(goTo.length > 0 ? [['G …', shortcuts.go + t.punctuation.colon + goTo.join(t.punctuation.comma)] as const] : []),
     ['N', shortcuts.create],
     ['J  K', shortcuts.row],
     ['X  Shift X', shortcuts.select],

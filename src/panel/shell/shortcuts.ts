@@ -3,7 +3,7 @@ import { useLocation } from 'wouter';
 import { kept } from '../language/kept.ts';
 
 /** The pages behind G and a letter. */
-const places: Readonly<Record<string, string>> = {
+export const places: Readonly<Record<string, string>> = {
   d: '/',
   c: '/clients',
   t: '/tunnels',
@@ -18,8 +18,15 @@ const creating = ['/clients', '/tunnels', '/hosts', '/users'];
 /** The letter has to follow G within this many ms. */
 const sequenceMs = 1500;
 
-/** Handles the keys that work on every page. */
-export function useShortcuts({ onFind, onHelp }: { readonly onFind: () => void; readonly onHelp: () => void }): void {
+/** Handles the keys that work on every page. @param pages the addresses that the viewer may open */
+export function useShortcuts(
+  { pages, mayCreate, onFind, onHelp }: {
+    readonly pages: readonly string[];
+    readonly mayCreate: boolean;
+    readonly onFind: () => void;
+    readonly onHelp: () => void;
+  },
+): void {
   const [path, navigate] = useLocation();
   const press = useEffectEvent((event: KeyboardEvent, isAfterG: boolean): boolean => {
     const key = event.key.toLowerCase();
@@ -30,10 +37,10 @@ export function useShortcuts({ onFind, onHelp }: { readonly onFind: () => void; 
     }
     if (!isSingleKey(event)) return false;
     const place = isAfterG ? places[key] : undefined;
-    if (place !== undefined) navigate(place);
+    if (place !== undefined && pages.includes(place)) navigate(place);
     else if (key === '/') onFind();
     else if (key === '?') onHelp();
-    else if (key === 'n' && creating.includes(path)) navigate(`${path}/new`);
+    else if (key === 'n' && mayCreate && creating.includes(path)) navigate(`${path}/new`);
     else return key === 'g';
     event.preventDefault();
     return false;

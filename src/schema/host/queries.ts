@@ -30,6 +30,7 @@ const HostSortField = builder.enumType('HostSortField', {
     RATE: { description: 'Bytes transferred in the last second.' },
     CONNECTIONS: { description: "Visitors' open connections." },
     CERTIFICATE: { description: 'The day (UTC) on which the certificate in use expires. Hosts without one come last.' },
+    PROBLEMS: { description: 'Those that `problems` names last.' },
   },
 });
 
@@ -117,20 +118,22 @@ builder.queryFields((t) => ({
       const { before, status, withProblems, ...filter } = hostsOf(context, args.filter ?? {});
       const query = { ...await listQuery(context, { ...args, sort: storedSort(args.sort) }), conditions: hostConditions(filter) };
       const needsCertificates = before !== undefined || status !== undefined || args.sort?.field === 'CERTIFICATE';
-      if (!needsCertificates && !withProblems) return context.list(query, hostPage, hostPages);
+      const byProblems = args.sort?.field === 'PROBLEMS';
+      if (!needsCertificates && !withProblems && !byProblems) return context.list(query, hostPage, hostPages);
       return context.list(query, hostPage, hostPages, async () => {
         const certificates = needsCertificates ? await context.engine.listedCertificates() : [];
+        const troubled = withProblems || byProblems ? (await context.problems.troubled()).hosts : [];
         const idLists = [
           ...before === undefined ? [] : [idsOf(certificates, ({ until }) => until !== null && until < before)],
           ...status === undefined || status === 'none' ? [] : [idsOf(certificates, (one) => one.status === status)],
-          ...withProblems ? [(await context.problems.troubled()).hosts] : [],
+          ...withProblems ? [troubled] : [],
         ];
         const conditions = hostConditions({
           ...filter,
           ids: idLists.length === 0 ? undefined : inAll(idLists),
           notIds: status === 'none' ? idsOf(certificates, () => true) : undefined,
         });
-        return { ...query, conditions, ...(args.sort?.field === 'CERTIFICATE' && { ranked: byDays(certificates) }) };
+        return { ...query, conditions, troubled, ...(args.sort?.field === 'CERTIFICATE' && { ranked: byDays(certificates) }) };
       });
     },
   }),

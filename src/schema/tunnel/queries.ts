@@ -23,6 +23,7 @@ const TunnelSortField = builder.enumType('TunnelSortField', {
     CONNECTED: { description: 'Those whose agent is not connected first.' },
     RATE: { description: 'Bytes transferred in the last second.' },
     CONNECTIONS: { description: "Visitors' open connections." },
+    PROBLEMS: { description: 'Those that `problems` names last.' },
   },
 });
 
@@ -75,8 +76,9 @@ builder.queryFields((t) => ({
       limit: t.arg.int({ defaultValue: rowLimits.normal, description: pageArgs.limit }),
     },
     resolve: async (_root, args, context) => {
-      const troubled = args.filter?.withProblems === true ? (await context.problems.troubled()).tunnels : undefined;
-      const query = { ...await listQuery(context, args), ...args.filter && tunnelsOf(args.filter, troubled) };
+      const withProblems = args.filter?.withProblems === true;
+      const troubled = withProblems || args.sort?.field === 'PROBLEMS' ? (await context.problems.troubled()).tunnels : undefined;
+      const query = { ...await listQuery(context, args), ...args.filter && tunnelsOf(args.filter, withProblems ? troubled : undefined), ...troubled && { troubled } };
       return context.list(query, context.store.tunnelPage, context.store.tunnelPages);
     },
   }),

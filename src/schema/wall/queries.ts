@@ -45,6 +45,17 @@ const WallPage = builder.objectRef<Page<Client>>('WallPage').implement({
         Promise.all(page.rows.map(async (row) => ({ row, state: clientRuntime(row, await loaders.clientStates.load(row.id)) }))),
     }),
     total: t.exposeInt('total', { description: 'The number of clients in the whole list.' }),
+    enabled: t.int({
+      description: 'How many of them are neither disabled nor expired. It can take up to a minute until an expiry counts.',
+      resolve: async (_page, _args, context) => {
+        const { total, disabled, expired } = (await context.counts()).clients;
+        return total - disabled - expired;
+      },
+    }),
+    connected: t.int({
+      description: 'Of how many an agent is connected.',
+      resolve: async (_page, _args, context) => (await context.counts()).clients.connected,
+    }),
   }),
 });
 

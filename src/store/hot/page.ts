@@ -74,8 +74,8 @@ export const working: SqlExpression = () => '("enabled" AND NOT "expired")';
  */
 export const folded = (column: string): SqlExpression => ({ dialect }) => `lower(substr("${column}", 1, 200))${dialect === 'sqlite' ? '' : ' COLLATE "C"'}`;
 
-/** The orders of tunnels and hosts without an index, which would be written for each of them once a minute: a worker sorts. */
-export const movingOrders: ReadonlySet<string> = new Set(['RATE', 'CONNECTIONS']);
+/** The orders of tunnels and hosts without an index, which would be written for each of them once a minute, or depends on the engine: a worker sorts. */
+export const movingOrders: ReadonlySet<string> = new Set(['RATE', 'CONNECTIONS', 'PROBLEMS']);
 
 /**
  * Reads a page and the list's total. A page with more text than allowed ({@link pageBytes}) is refused before it is read. Without a search, the cost is

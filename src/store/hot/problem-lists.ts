@@ -80,6 +80,16 @@ export function troubledTunnels(ids: readonly number[]): Condition {
   return { sql: lists.closedTunnels.where, orIds: ids };
 }
 
+/** Sorts tunnels with a problem last. @param ids those whose problem only the engine knows */
+export function troubledTunnelsLast(ids: readonly number[]): SqlExpression {
+  return (binder) => `CASE WHEN (${lists.closedTunnels.where}) OR "id" IN (${idsOf(binder, ids)}) THEN 1 ELSE 0 END`;
+}
+
+/** Sorts these records last. */
+export function theseLast(ids: readonly number[]): SqlExpression {
+  return (binder) => `CASE WHEN "id" IN (${idsOf(binder, ids)}) THEN 1 ELSE 0 END`;
+}
+
 /** The name of a list. */
 export type ProblemListName = keyof typeof lists;
 

@@ -1,6 +1,7 @@
 import type { Tunnel } from '../generated/sqlite/client.ts';
 import { counted, filterOf, type OwnerFilter } from './filters.ts';
 import { folded, movingOrders, type Page, type PageQuery, type PageSource, plain, readPage, readPages } from './page.ts';
+import { troubledTunnelsLast } from './problem-lists.ts';
 import type { HotReader } from './reader.ts';
 
 /** What each order of tunnels sorts by. */
@@ -21,7 +22,7 @@ const orders = {
 };
 
 /** What tunnels can be sorted by. */
-export type TunnelOrder = keyof typeof orders;
+export type TunnelOrder = keyof typeof orders | 'PROBLEMS';
 
 /** A page of tunnels. */
 export interface TunnelPageQuery extends PageQuery<TunnelOrder> {
@@ -30,6 +31,8 @@ export interface TunnelPageQuery extends PageQuery<TunnelOrder> {
   readonly clientId?: number;
   /** Only the tunnels of this mode. */
   readonly mode?: string;
+  /** For the order PROBLEMS: the ids of those whose problem only the engine knows. */
+  readonly troubled?: readonly number[];
 }
 
 /** Reads a page of tunnels; the search is that of contract 2.1: id or port, or part of password, remark or target. */
@@ -43,11 +46,11 @@ export function tunnelPages(reader: HotReader, query: TunnelPageQuery): AsyncGen
 }
 
 /** The list that a query refers to. */
-export function tunnelSource({ ownerId, clientId, mode }: TunnelPageQuery): PageSource<TunnelOrder> {
+export function tunnelSource({ ownerId, clientId, mode, troubled = [] }: TunnelPageQuery): PageSource<TunnelOrder> {
   const where = filterOf({ clientId, ownerId, mode });
   return {
     table: 'Tunnel',
-    orders,
+    orders: { ...orders, PROBLEMS: troubledTunnelsLast(troubled) },
     where,
     indexed: (order = 'ID') =>
       order === 'ID' || (!movingOrders.has(order) && clientId === undefined && (ownerId === undefined || (ownerId !== null && mode === undefined))),

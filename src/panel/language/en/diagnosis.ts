@@ -36,7 +36,6 @@ export const diagnosis = {
   again: 'Look again',
   open: 'Nothing stops visitors here.',
   stopped: (gate: string) => `Visitors are stopped here: ${gate}.`,
-  noRule: 'No host of yours matches this address.',
   target: 'A request goes to',
   rule: 'Host',
   gates: {
@@ -63,5 +62,4 @@ export const diagnosis = {
   namesakes: 'Hosts with this name',
   openHost: 'Open the host',
   openTunnel: 'Open the tunnel',
-  ofClient: 'Choose one of the client’s tunnels or hosts',
 };

@@ -1,28 +1,31 @@
 import type { ErrorCode } from '../../generated/graphql.ts';
 
-/** What the server refuses, by the code of its error. `undefined`: the server's own message says more. */
+/** What the server refuses, by the code of its error. `undefined`: the server's own message says more, see `reason`. */
 export const errors: {
   readonly unreachable: string;
   readonly portFree: (port: string) => string;
   readonly portTaken: (tunnel: string) => string;
   readonly hostTaken: (id: string) => string;
+  /** The server's own message in this language. */
+  readonly reason: (text: string) => string;
   readonly logId: (id: string) => string;
   readonly codes: Record<ErrorCode, string | undefined>;
 } = {
-  unreachable: 'The server does not respond. Nothing is known to be changed; try again.',
+  unreachable: 'The server does not respond. It is unknown whether anything was changed; try again.',
   portFree: (port: string) => ` Free next to it: ${port}.`,
   portTaken: (tunnel: string) => `${tunnel} already uses this port. Enter another one, or leave the field empty.`,
   hostTaken: (id: string) => `Host #${id} already serves this name and path.`,
+  reason: (text: string) => text,
   logId: (id: string) => `The server’s log has the reason, with the id ${id}.`,
   codes: {
     UNAUTHENTICATED: 'You are not logged in.',
     FORBIDDEN: 'You have no permission to do this.',
     FOREIGN_ORIGIN: 'The browser opened this page from another address than the server knows. Check the reverse proxy.',
-    NOT_FOUND: 'This record does not exist anymore.',
+    NOT_FOUND: 'This record no longer exists.',
     INVALID_INPUT: undefined,
-    CONFLICT: 'Somebody else has changed this record meanwhile. Load it again, then repeat your change.',
+    CONFLICT: 'Somebody else has changed this record in the meantime. Load it again, then repeat your change.',
     VKEY_DUPLICATE: 'Another client has this key. Enter another one, or leave the field empty to have one generated.',
-    OWNER_NOT_FOUND: 'This user does not exist anymore. Choose another owner.',
+    OWNER_NOT_FOUND: 'This user no longer exists. Choose another owner.',
     USER_ACCOUNT_REQUIRED: 'Only users and administrators can do this.',
     LEGACY_CLIENT_LOGIN: 'The web login of a client cannot do this.',
     NOT_OWN_USER: 'You can only change your own password.',
@@ -59,7 +62,7 @@ export const errors: {
     ACME_RETRY_LATER: 'It was tried too often within the last hour. Try again later.',
     PLATFORM_NAMESPACE: 'This name is below a platform domain. Choose “Name below a platform domain” instead.',
     PLATFORM_DOMAIN_REQUIRED: 'Choose a platform domain.',
-    PLATFORM_DOMAIN_UNKNOWN: 'This platform domain does not exist anymore.',
+    PLATFORM_DOMAIN_UNKNOWN: 'This platform domain no longer exists.',
     PLATFORM_PREFIX_INVALID: 'Enter 1 to 63 letters, digits and hyphens.',
     PLATFORM_PREFIX_USED: 'This name is taken. Enter another one.',
     PLATFORM_HOST_USED: 'This name is taken. Enter another one.',

@@ -10,7 +10,6 @@ export const hosts = {
   stateOptions: { all: 'All', problems: 'Problems', serves: 'Agent online', away: 'Agent away', stopped: 'Stopped', certificate: 'Certificate' },
   certificateFilter: 'Certificate',
   allCertificates: 'All certificates',
-  modeFilter: 'Kind',
   noneTitle: 'No hosts yet',
   noneText: 'A host is a domain and a path. Its visitors reach a web server next to an agent, over HTTP and HTTPS.',
   fromAgent: 'from the agent’s file',

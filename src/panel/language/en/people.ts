@@ -47,7 +47,6 @@ export const people = {
       maxTunnels: 'Over all clients of the user. Empty = no limit.',
       expiresAt: 'At that time, the agents of the user’s clients are disconnected.',
     },
-    generate: 'Generate one',
     clients: 'Clients of this user',
     traffic: 'Traffic of the user’s clients',
   },
@@ -68,13 +67,11 @@ export const people = {
     revoked: 'Token revoked',
     createTitle: 'New token',
     create: 'Create the token',
-    labels: { name: 'Name', access: 'Permissions', secrets: 'It sees keys and passwords', expiresAt: 'Expires' },
+    labels: { name: 'Name', access: 'Permissions', secrets: 'It can read keys and passwords', expiresAt: 'Expires' },
     hints: { name: 'The program that uses it.', secrets: 'Keys of clients, passwords of tunnels, headers of hosts.' },
     access: { ALL: 'Read and write', READ: 'Read only', WALL: 'Wall screen only' },
     shownOnce: 'This is the token. It is shown only once: copy it now.',
     tokenTitle: (name: string) => `Token ${name}`,
-    legacy: 'Token of the older API',
-    legacyText: 'The token of the older HTTP API (/user/regenerateapikey/). It has all permissions of its user.',
     administrator: 'Administrator',
   },
   sessions: {
@@ -92,7 +89,7 @@ export const people = {
   lockouts: {
     title: 'Lockouts',
     subtitle: 'Addresses and names that have to wait after too many wrong guesses',
-    columns: { source: 'Address or name', kind: 'Kind', credential: 'They guessed', until: 'Locked out until' },
+    columns: { source: 'Address or name', kind: 'Kind', credential: 'Guessed', until: 'Locked out until' },
     kinds: { ADDRESS: 'Address', NAME: 'Name' },
     credentials: {
       LOGIN: 'logins',
@@ -106,7 +103,7 @@ export const people = {
     end: 'End the lockout',
     ended: 'Lockout ended',
     noneTitle: 'Nobody is locked out',
-    noneText: 'After too many wrong logins, passwords or keys, an address or name has to wait. It is listed here meanwhile.',
+    noneText: 'After too many wrong logins, passwords or keys, an address or name has to wait. Until then, it is listed here.',
   },
   account: {
     title: 'Own password',

@@ -5,8 +5,8 @@ import { counted } from './common.ts';
 export interface ProblemParams {
   readonly text: (name: string) => string;
   readonly count: (name: string) => number;
-  /** 412 GiB */
-  readonly bytes: (name: string) => string;
+  /** 920 of 1,000 GiB */
+  readonly share: (used: string, limit: string) => string;
   /** 22 Nov 2026, 11:41 UTC+1 */
   readonly moment: (name: string) => string;
 }
@@ -41,7 +41,7 @@ export const problems: {
     AGENT_AWAY: (p) => `${counted(p.count('parts'), 'tunnel or host does', 'tunnels and hosts do')} not respond.`,
     CLIENT_EXPIRED: (p) => `It expired ${p.moment('at')}. Its agent and its visitors are refused.`,
     TUNNEL_CLOSED: (p) => p.text('problem') === '' ? 'The agent is online, but the tunnel is not open.' : `The server reports: ${p.text('problem')}.`,
-    TRAFFIC_USED_UP: (p) => `${p.bytes('used')} of ${p.bytes('limit')}. Its visitors are refused.`,
+    TRAFFIC_USED_UP: (p) => `${p.share('used', 'limit')}. Its visitors are refused.`,
     TARGETS_UNHEALTHY: (p) => `Visitors are refused. ${p.text('problem')}`,
     CERTIFICATE_MISSING: (p) => `TLS connections of visitors fail. ${p.text('problem')}`,
     CERTIFICATE_EXPIRED: (p) => `It expired ${p.moment('at')}. Browsers refuse to open the page.`,
@@ -49,7 +49,7 @@ export const problems: {
     CERTIFICATE_NOT_COVERED: () => 'Browsers refuse to open the page.',
     CERTIFICATE_REFUSED: (p) => `The old one is still in use. ${p.text('problem')}`,
     CERTIFICATE_EXPIRING: (p) => `It expires ${p.moment('at')}.`,
-    TRAFFIC_NEARLY_USED_UP: (p) => `${p.bytes('used')} of ${p.bytes('limit')}. When it is used up, visitors are refused.`,
+    TRAFFIC_NEARLY_USED_UP: (p) => `${p.share('used', 'limit')}. When it is used up, visitors are refused.`,
     TUNNELS_USED_UP: (p) => `${p.text('used')} of ${p.text('limit')}. None can be added.`,
     CLIENT_EXPIRES: (p) => `It expires ${p.moment('at')}. Its agent and all connections are then disconnected.`,
     USER_EXPIRES: (p) => `The account expires ${p.moment('at')}. All its clients then stop.`,

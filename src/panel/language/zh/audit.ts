@@ -4,8 +4,8 @@ import { numeral } from './common.ts';
 /** The audit log. */
 export const audit: Messages['audit'] = {
   title: '审计日志',
-  subtitle: (days) => `最近 ${numeral(days)} 天内谁更改了什么。其中不含机密。`,
-  what: '内容',
+  subtitle: (days) => `最近 ${numeral(days)} 天内谁更改了什么。其中不含密钥和密码。`,
+  what: '对象',
   who: '操作者',
   did: '操作',
   everything: '全部',
@@ -25,7 +25,7 @@ export const audit: Messages['audit'] = {
     FAILED_ATTEMPT: '失败的尝试',
     LOCKOUT: '锁定',
     NODE: '服务器',
-    INSTALLATION_KEY: '安装密钥',
+    INSTALLATION_KEY: '集群密钥',
     ACME_ORDER: '证书申请',
     CONNECTION: '连接',
     IMPORT: '导入',

@@ -1,4 +1,5 @@
 import type { Messages } from '../en/index.ts';
+import { reason } from './reasons.ts';
 
 /** What the server refuses, by the code of its error. `undefined`: the server's own message says more. */
 export const errors: Messages['errors'] = {
@@ -6,6 +7,7 @@ export const errors: Messages['errors'] = {
   portFree: (port) => `附近的空闲端口：${port}。`,
   portTaken: (tunnel) => `${tunnel} 已使用此端口。请换一个，或留空。`,
   hostTaken: (id) => `域名 #${id} 已使用此名称和路径。`,
+  reason,
   logId: (id) => `原因见服务器日志，编号 ${id}。`,
   codes: {
     UNAUTHENTICATED: '您尚未登录。',
@@ -26,20 +28,20 @@ export const errors: Messages['errors'] = {
     PASSWORD_TOO_SHORT: '至少输入 6 个字符。',
     PASSWORD_MISMATCH: '两次输入的密码不同。',
     CURRENT_PASSWORD_WRONG: '当前密码错误。',
-    USER_CLIENTS_ABOVE_QUOTA: '该用户的客户端已超过此数。请输入更大的配额。',
+    USER_CLIENTS_ABOVE_QUOTA: '该用户现有的客户端已超过此数。请输入更大的配额。',
     USER_EXPIRES_BEFORE_CLIENT: '该用户有客户端晚于此时间到期。请先修改客户端。',
     TOKEN_LIMIT: '令牌数量已达上限。请先撤销一个。',
     ENROLMENT_LIMIT: '可用的安装码数量已达上限。请先撤销一个。',
     ENROLMENT_REFUSED: '安装码无效、已过期或已被使用。',
-    OWNER_CLIENT_QUOTA: '所有者的客户端已达配额。',
+    OWNER_CLIENT_QUOTA: '所有者的客户端数量已达配额。',
     CLIENT_EXPIRES_AFTER_OWNER: '所有者更早到期。请输入更早的时间。',
     WEB_LOGIN_INCOMPLETE: '网页登录需要用户名和密码。请都填写或都留空。',
     UNSUPPORTED_MODE: '此服务器不支持该类型的隧道。',
     AGENTS_OWN: '此记录来自 Agent 的配置文件，请在那里修改。',
     PORT_UNAVAILABLE: '服务器无法打开此端口：已被占用，或服务器设置不允许。请换一个，或留空。',
     PORT_IN_USE: '此端口已被占用。请换一个，或留空。',
-    CLIENT_TUNNEL_QUOTA: '客户端的隧道和域名已达限额。',
-    USER_TUNNEL_QUOTA: '所有者的隧道和域名已达配额。',
+    CLIENT_TUNNEL_QUOTA: '客户端的隧道和域名数量已达限额。',
+    USER_TUNNEL_QUOTA: '所有者的隧道和域名数量已达配额。',
     TUNNEL_KEY_DUPLICATE: '另一隧道已使用此密码。请换一个。',
     HOST_INVALID: '这不是域名、IP 地址，也不是 *. 加域名。',
     HOST_EXISTS: '另一域名记录已使用此名称和路径。',

@@ -22,7 +22,7 @@ export const server: Messages['server'] = {
       CANNOT_LOAD: '无法读取文件',
       EMPTY: '文件为空',
       CANNOT_PARSE: '文件不是证书',
-      NOT_COVERED: '名称不符',
+      NOT_COVERED: '域名不符',
       EXPIRED: '已过期',
       NOT_YET_VALID: '尚未生效',
       EXPIRING: '即将到期',
@@ -44,6 +44,11 @@ export const server: Messages['server'] = {
     away: '未运行',
     drain: '排空',
     undrain: '恢复服务',
+    undrained: (name) => `${name} 已恢复服务`,
+    drainTitle: (name) => `排空 ${name}？`,
+    drainText: (agents) =>
+      `${numeral(agents)} 个 Agent 将转移到其他服务器，就绪检查将不通过。恢复服务后，已离开的 Agent 不会自动返回。`,
+    drained: (name) => `${name} 正在排空`,
   },
   settings: {
     title: '设置',

@@ -28,9 +28,9 @@ export const shell: Messages['shell'] = {
     api: 'API',
     graphql: 'GraphQL 编辑器',
   },
-  way: '路径',
+  way: '当前位置',
   live: '实时',
-  liveLong: '已连接，数据为实时',
+  liveLong: '已连接，数据实时更新',
   reconnecting: '正在重连',
   lost: (moment) => `自 ${moment} 起与服务器失去连接。`,
   lostText: '以下为当时的数据。页面会自动重试；已输入的内容不会丢失。',
@@ -46,7 +46,6 @@ export const shell: Messages['shell'] = {
   pageFailed: '无法显示页面',
   pageFailedText: '请重新加载。若仍无法显示，浏览器控制台中有原因。',
   reload: '重新加载',
-  forbidden: '您无权查看此页面。',
   login: {
     title: '登录',
     name: '用户名',
@@ -65,7 +64,7 @@ export const shell: Messages['shell'] = {
   },
   palette: {
     open: '查找',
-    label: '查找客户端、隧道、域名、用户或页面',
+    label: '查找客户端、隧道、域名、用户、设置或页面',
     results: '结果',
     pages: '页面',
     actions: '操作',
@@ -82,7 +81,7 @@ export const shell: Messages['shell'] = {
   shortcuts: {
     title: '键盘快捷键',
     find: '查找',
-    go: '打开页面：D 仪表盘，C 客户端，T 隧道，H 域名，X 诊断，U 用户，A 审计日志，S 设置',
+    go: '打开页面',
     create: '在此列表中新建',
     row: '列表中的下一行和上一行；焦点在行上时也可用方向键',
     select: '选择此行；选择到此为止的所有行',

@@ -39,6 +39,7 @@ const resources: readonly AuditResource[] = [
   'INSTALLATION_KEY',
   'ACME_ORDER',
   'CONNECTION',
+  'IMPORT',
 ];
 const actions: readonly AuditAction[] = ['CREATE', 'UPDATE', 'DELETE'];
 const callers: readonly CallerKind[] = ['ADMINISTRATOR', 'USER', 'CLIENT', 'ANONYMOUS', 'SERVER'];

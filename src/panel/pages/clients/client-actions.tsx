@@ -38,6 +38,7 @@ export function useClientActions(): RecordActions<AffectedClient> {
     resetTraffic: (id) => run(reset, { id }),
     texts,
     questions: {
+      reset: (client) => ({ title: t.traffic.resetTitle(nameOf([client])), body: <p>{t.clients.resetText}</p>, action: t.traffic.reset }),
       stop: (clients) => ({
         title: texts.stopTitle(nameOf(clients)),
         body: <Impact resource='CLIENT' ids={clients.map(({ id }) => id)} text={texts.stopText} />,

@@ -15,7 +15,7 @@ import { useOwners } from './owner-filter.tsx';
 const clientFields = graphql(`
   fragment ClientFields on Client {
     id version remark verifyKey compress encrypt configAllowed rateLimit flowLimit maxConnections maxTunnels basicUser hasBasicPassword
-    blocklist allowlistEnabled allowlist hasAllowlistPassword expiresAt webUsername hasWebPassword owner { id }
+    blocklist allowlistEnabled allowlist hasAllowlistPassword expiresAt webUsername hasWebPassword owner { id username }
   }
 `);
 const clientQuery = graphql(`
@@ -78,8 +78,11 @@ function Loaded({ client }: { readonly client: Client | undefined }) {
     created: texts.created,
     next: (id) => `/clients/${id}`,
   });
-  const { labels, hints, sections } = texts;
+  const { hints, sections } = texts;
+  const labels = { ...texts.labels, removeAllowlistPassword: texts.removePassword };
   const name = client && (client.remark || t.clients.nameless(client.id));
+  // There may be more users than the list has.
+  const current = client?.owner && owners.every(([id]) => id !== client.owner?.id) ? [[client.owner.id, client.owner.username] as const] : [];
   const rate = Number(form.values.rateLimit);
   const flow = Number(form.values.flowLimit);
   const passwordHint = (isSet: boolean | undefined): string | undefined => isSet === undefined ? undefined : isSet ? hints.kept : hints.noPassword;
@@ -111,7 +114,7 @@ function Loaded({ client }: { readonly client: Client | undefined }) {
                   isMono
                   isOptional={!client}
                 />
-                <SelectField form={form} name='ownerId' label={labels.ownerId} options={[['', texts.nobody], ...owners]} />
+                <SelectField form={form} name='ownerId' label={labels.ownerId} options={[['', texts.nobody], ...current, ...owners]} />
                 <TextField
                   form={form}
                   name='expiresAt'
@@ -179,6 +182,7 @@ function Loaded({ client }: { readonly client: Client | undefined }) {
               hint={passwordHint(client?.hasAllowlistPassword)}
               isOptional
             />
+            {client?.hasAllowlistPassword && <CheckField form={form} name='removeAllowlistPassword' label={texts.removePassword} />}
           </div>
         </section>
         {isAdministrator && (
@@ -223,6 +227,7 @@ function valuesOf(client: Client | undefined) {
     allowlistEnabled: checked(client?.allowlistEnabled ?? false),
     allowlist: client?.allowlist.join('\n') ?? '',
     allowlistPassword: '',
+    removeAllowlistPassword: '',
     webUsername: client?.webUsername ?? '',
     webPassword: '',
   };
@@ -251,6 +256,7 @@ function inputOf(values: ReturnType<typeof valuesOf>, client: Client | undefined
   };
   if (isAdministrator && values.verifyKey !== (client?.verifyKey ?? '')) input.verifyKey = textOrNull(values.verifyKey);
   for (const name of passwords) if (values[name] !== '') input[name] = values[name];
+  if (isChecked(values.removeAllowlistPassword) && values.allowlistPassword === '') input.allowlistPassword = null;
   if (values.basicUser === '' && client?.hasBasicPassword) input.basicPassword = null;
   if (values.webUsername === '' && client?.hasWebPassword) input.webPassword = null;
   return input;

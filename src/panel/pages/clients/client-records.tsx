@@ -103,7 +103,7 @@ function Used({ row: { flowLimit, runtime } }: { readonly row: Row }) {
   const used = runtime.inletBytes + runtime.exportBytes;
   return (
     <div className='used'>
-      <span>{flowLimit === null || flowLimit === undefined ? f.bytes(used) : t.words.of(f.bytes(used), f.bytes(flowLimit * mebibyte))}</span>
+      <span>{flowLimit === null || flowLimit === undefined ? f.bytes(used) : f.share(used, flowLimit * mebibyte)}</span>
       {flowLimit !== null && flowLimit !== undefined && <Bar used={used} limit={flowLimit * mebibyte} />}
     </div>
   );

@@ -28,7 +28,7 @@ import { RunAgent } from './run-agent.tsx';
 const clientQuery = graphql(`
   query ClientPage($id: ID!) {
     client(id: $id) {
-      id remark enabled effectiveExpiresAt
+      id remark enabled effectiveExpiresAt flowLimit
       owner { id username }
       runtime { connected connections rate lastOnlineAt endReason }
       tunnels(limit: 1) { total }
@@ -94,6 +94,8 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
   const { command } = t.clients;
   const isOwner = role !== 'CLIENT';
   const mayManage = !readOnly && isOwner;
+  // The counters decide when a traffic limit is used up.
+  const mayReset = isAdministrator || !client.flowLimit;
   return (
     <>
       <PageHead
@@ -112,7 +114,7 @@ function Loaded({ client, tab: asked, onChange }: { readonly client: Client; rea
                 trigger={<Icon name='more' />}
                 label={t.actions.more(name)}
                 className='btn btn-icon'
-                entries={[startOrStop, resetTraffic, remove]}
+                entries={[startOrStop, ...(mayReset ? [resetTraffic] : []), remove]}
               />
             )}
           </>

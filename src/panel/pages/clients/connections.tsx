@@ -6,9 +6,10 @@ import { graphql } from '../../generated/index.ts';
 import type { ConnectionsEverySecondSubscription } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { Empty } from '../../parts/banner.tsx';
+import { useConfirm } from '../../parts/confirm.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
-import { useToast } from '../../parts/toast.tsx';
+import { useReport } from '../../parts/toast.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 
 const connections = graphql(`
@@ -35,12 +36,19 @@ export function Connections({ clientId }: { readonly clientId: string }) {
   const { t, f } = useLanguage();
   const { readOnly } = useViewer();
   const run = useRun();
-  const toast = useToast();
+  const ask = useConfirm();
+  const report = useReport();
   const [page, setPage] = useState<Page>();
   const failure = useEvents(connections, { clientId }, ({ connectionsEverySecond }) => setPage(connectionsEverySecond));
   const { data } = useData(names, { clientId });
   const nameOf = (id: string): string => data?.tunnels.rows.find((tunnel) => tunnel.id === id)?.remark || t.tunnels.nameless(id);
   const heads = t.clients.connections;
+  const throughOf = ({ tunnel, host }: Row): string => tunnel ? nameOf(tunnel.id) : host?.host ?? '';
+  async function disconnect(row: Row): Promise<void> {
+    const body = <p>{heads.closeText(throughOf(row))}</p>;
+    if (!await ask({ title: heads.closeTitle(row.address), body, action: t.actions.disconnect })) return;
+    report((await run(close, { clientId, id: row.id })).error, heads.closed);
+  }
   if (page?.total === 0) return <Empty icon='session' title={heads.none}>{heads.noneText}</Empty>;
   const columns: ReadonlyArray<Column<Row>> = [
     {
@@ -72,11 +80,12 @@ export function Connections({ clientId }: { readonly clientId: string }) {
         idOf={({ id }) => id}
         nameOf={({ address }) => address}
         {...(!readOnly && {
-          menu: ({ id }: Row) => (
+          menu: (row: Row) => (
             <button
               type='button'
               className='btn btn-s'
-              onClick={() => void run(close, { clientId, id }).then(({ error }) => error === undefined && toast(heads.closed))}
+              aria-label={t.actions.disconnect + t.punctuation.colon + row.address}
+              onClick={() => void disconnect(row)}
             >
               {t.actions.disconnect}
             </button>

@@ -29,8 +29,9 @@ export function Limits({ of, rate }: { readonly of: FragmentType<typeof clientLi
           used={client.runtime.inletBytes + client.runtime.exportBytes}
           limit={client.flowLimit && client.flowLimit * 1024 * 1024}
           format={f.bytes}
+          share={f.share}
         />
-        <Limit title={limits.rate} text={limits.rateText} used={rate} limit={client.rateLimit && client.rateLimit * 1024} format={f.rate} />
+        <Limit title={limits.rate} text={limits.rateText} used={rate} limit={client.rateLimit && client.rateLimit * 1024} format={f.rate} share={(part, all) => f.share(part, all, '/s')} />
         <Limit title={limits.connections} text={limits.connectionsText} used={client.runtime.connections} limit={client.maxConnections} format={f.number} />
         <Limit title={limits.tunnels} text={limits.tunnelsText} used={client.tunnels.total + client.hosts.total} limit={client.maxTunnels} format={f.number} />
         <div className='limit'>
@@ -48,19 +49,21 @@ export function Limits({ of, rate }: { readonly of: FragmentType<typeof clientLi
   );
 }
 
-function Limit({ title, text, used, limit, format }: {
+function Limit({ title, text, used, limit, format, share }: {
   readonly title: string;
   readonly text: string;
   readonly used: number;
   readonly limit: number | null | undefined;
   readonly format: (value: number) => string;
+  /** Absent = each with `format`. */
+  readonly share?: (used: number, limit: number) => string;
 }): ReactNode {
   const { t } = useLanguage();
   const hasLimit = limit !== null && limit !== undefined;
   return (
     <div className='limit'>
       <dt>{title}</dt>
-      <dd data-moves>{hasLimit ? t.words.of(format(used), format(limit)) : `${format(used)} · ${t.words.noLimit}`}</dd>
+      <dd data-moves>{hasLimit ? share?.(used, limit) ?? t.words.of(format(used), format(limit)) : `${format(used)} · ${t.words.noLimit}`}</dd>
       <dd className='stack-s small muted'>
         {hasLimit && <Bar used={used} limit={limit} />}
         <span>{text}</span>

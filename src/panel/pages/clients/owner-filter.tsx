@@ -17,12 +17,15 @@ export function useOwners(pause = false): ReadonlyArray<readonly [string, string
 export function OwnerFilter({ list }: { readonly list: ListState }) {
   const { t } = useLanguage();
   const users = useOwners();
+  const owner = list.get('owner');
+  const isListed = owner === '' || owner === 'none' || users.some(([id]) => id === owner);
   return (
     <label className='item'>
       <span className='muted'>{t.clients.filters.owner}</span>
-      <select className='select' value={list.get('owner')} onChange={({ target }) => list.set({ owner: target.value })}>
+      <select className='select' value={owner} onChange={({ target }) => list.set({ owner: target.value })}>
         <option value=''>{t.clients.filters.anyone}</option>
         <option value='none'>{t.clients.filters.nobody}</option>
+        {!isListed && <option value={owner}>#{owner}</option>}
         {users.map(([id, name]) => <option key={id} value={id}>{name}</option>)}
       </select>
     </label>

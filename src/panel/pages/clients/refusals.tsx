@@ -34,7 +34,7 @@ export function Refusals({ clientId }: { readonly clientId: string }) {
     {
       key: 'causes',
       head: texts.causes,
-      cell: ({ refusals }) => refusals.map(({ cause, count }) => `${t.clients.refusals[cause]} ${f.number(count)}`).join(', '),
+      cell: ({ refusals }) => refusals.map(({ cause, count }) => `${t.clients.refusals[cause]} ${f.number(count)}`).join(t.punctuation.comma),
     },
   ];
   return (

@@ -31,7 +31,7 @@ export function problemReason({ code, params, since }: ReportedProblem, { t, f }
   const why = t.problems.why[code]({
     text,
     count: (name) => Number(text(name)),
-    bytes: (name) => f.bytes(Number(text(name))),
+    share: (used, limit) => f.share(Number(text(used)), Number(text(limit))),
     moment: (name) => f.short(text(name)),
   });
   // An expiry already names its time.

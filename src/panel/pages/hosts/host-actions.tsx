@@ -36,6 +36,7 @@ export function useHostActions(): RecordActions<AffectedHost> {
     resetTraffic: (id) => run(reset, { id }),
     texts,
     questions: {
+      reset: (host) => ({ title: t.traffic.resetTitle(nameOf([host])), body: <p>{t.traffic.resetText}</p>, action: t.traffic.reset }),
       stop: (hosts) => ({
         title: texts.stopTitle(hosts.length, nameOf(hosts)),
         body: <Impact resource='HOST' ids={hosts.map(({ id }) => id)} text={texts.stopText} />,

@@ -118,6 +118,10 @@ function Loaded({ host, onChange, children }: {
   const name = isPlatform ? (wildcard === undefined || values.platformPrefix === '' ? '' : wildcard.replace('*', values.platformPrefix)) : values.host;
   const targets = linesOf(values.targets).join(', ');
   const url = host?.publicUrls[0];
+  const urlOf = (scheme: string, at: string, location: string): string => {
+    const [start, port, usual] = scheme === 'HTTP' ? ['http', server.hostHttpPort, 80] as const : ['https', server.hostHttpsPort, 443] as const;
+    return `${start}://${at}${port && port !== usual ? `:${port}` : ''}${location || '/'}`;
+  };
   return (
     <>
       <PageHead
@@ -209,7 +213,7 @@ function Loaded({ host, onChange, children }: {
             </div>
           </section>
           {name !== '' && targets !== '' && (
-            <p className='sentence'>{texts.sentence(`${values.scheme === 'HTTP' ? 'http' : 'https'}://${name}${values.location || '/'}`, targets)}</p>
+            <p className='sentence'>{texts.sentence(urlOf(values.scheme, name, values.location), targets)}</p>
           )}
         </FormFrame>
       )}

@@ -50,7 +50,7 @@ export function useHosts({ isOfClient = false } = {}): Records<HostRowFragment> 
         </>
       ),
     },
-    { key: 'state', head: t.list.state, sort: 'CONNECTED', isState: true, cell: (row) => <HostStateCell of={row} /> },
+    { key: 'state', head: t.list.state, sort: 'PROBLEMS', isState: true, cell: (row) => <HostStateCell of={row} /> },
     { key: 'certificate', head: heads.certificate, sort: 'CERTIFICATE', leaves: 1, cell: (row) => <CertificateCell of={row} /> },
     { key: 'target', head: heads.target, sort: 'TARGET', leaves: 2, cell: ({ targets }) => <span className='mono'>{targets.join(', ')}</span> },
     ...served,

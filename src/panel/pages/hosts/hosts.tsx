@@ -16,7 +16,7 @@ const hostsQuery = graphql(`
   }
 `);
 
-const sortFields = ['ID', 'REMARK', 'CONNECTED', 'HOST', 'TARGET', 'CLIENT_ID', 'RATE', 'CONNECTIONS', 'CERTIFICATE'] as const;
+const sortFields = ['PROBLEMS', 'ID', 'REMARK', 'CONNECTED', 'HOST', 'TARGET', 'CLIENT_ID', 'RATE', 'CONNECTIONS', 'CERTIFICATE'] as const;
 const certificateStates: readonly CertificateStatus[] = ['MISSING', 'EXPIRED', 'NOT_YET_VALID', 'NOT_COVERED', 'REFUSED', 'EXPIRING', 'VALID', 'NONE'];
 /** Certificates with fewer days left are listed as those that need attention. */
 const daysLeft = 15;
@@ -25,11 +25,11 @@ const daysLeft = 15;
 export default function HostsPage() {
   const { t } = useLanguage();
   const { isAdministrator, server } = useViewer();
-  const list = useListState('-ID');
+  const list = useListState('-PROBLEMS');
   const page = useRecordPage({
     list,
     query: hostsQuery,
-    variables: (offset, limit) => ({ filter: filterOf(list), search: list.q || null, sort: sortOf(list, sortFields, 'ID'), offset, limit }),
+    variables: (offset, limit) => ({ filter: filterOf(list), search: list.q || null, sort: sortOf(list, sortFields, 'PROBLEMS'), offset, limit }),
     pageOf: ({ hosts: { total, rows } }) => ({ total, rows: rows.map((row) => unmask(hostRow, row)) }),
   });
   useEvents(hostChanges, {}, ({ hostChanged: { id, host } }) => page.report(id, Boolean(host)));

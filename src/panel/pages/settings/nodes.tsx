@@ -5,6 +5,8 @@ import { useLanguage } from '../../language/language.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { State } from '../../parts/state.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
+import { useReport } from '../../parts/toast.tsx';
+import { useConfirm } from '../../parts/confirm.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 
 const nodesQuery = graphql(`
@@ -26,11 +28,16 @@ export function Nodes() {
   const { readOnly } = useViewer();
   const { data, error, refetch } = useData(nodesQuery, {}, { everyMs });
   const run = useRun();
+  const ask = useConfirm();
+  const report = useReport();
   const texts = t.server.nodes;
   const rows = data?.nodes ?? [];
   if (rows.length < 2) return <Failure error={error} onRetry={refetch} />;
-  async function change({ name, draining }: Row): Promise<void> {
-    await (draining ? run(undrain, { name }) : run(drain, { name }));
+  async function change({ name, draining, agents }: Row): Promise<void> {
+    if (draining) report((await run(undrain, { name })).error, texts.undrained(name));
+    else if (await ask({ title: texts.drainTitle(name), body: <p>{texts.drainText(agents)}</p>, action: texts.drain })) {
+      report((await run(drain, { name })).error, texts.drained(name));
+    }
     refetch();
   }
   const columns: ReadonlyArray<Column<Row>> = [

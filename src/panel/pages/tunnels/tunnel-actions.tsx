@@ -3,7 +3,7 @@ import { graphql } from '../../generated/index.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { Impact } from '../../parts/impact.tsx';
 import { type RecordActions, useRecordActions } from '../../parts/record-actions.tsx';
-import { useToast } from '../../parts/toast.tsx';
+import { useReport } from '../../parts/toast.tsx';
 
 const change = graphql(`
   mutation ChangeTunnels($ids: [ID!]!, $change: TunnelChange!) { changeTunnels(ids: $ids, change: $change) { id code message } }
@@ -29,7 +29,7 @@ interface AffectedTunnel {
 export function useTunnelActions(): RecordActions<AffectedTunnel> & { readonly copy: (id: string) => Promise<boolean> } {
   const { t } = useLanguage();
   const run = useRun();
-  const toast = useToast();
+  const report = useReport();
   const texts = t.tunnels;
   const nameOf = ([first]: readonly AffectedTunnel[]): string => first === undefined ? '' : first.remark || texts.nameless(first.id);
   const actions = useRecordActions<AffectedTunnel>({
@@ -40,6 +40,7 @@ export function useTunnelActions(): RecordActions<AffectedTunnel> & { readonly c
     resetTraffic: (id) => run(reset, { id }),
     texts,
     questions: {
+      reset: (tunnel) => ({ title: t.traffic.resetTitle(nameOf([tunnel])), body: <p>{t.traffic.resetText}</p>, action: t.traffic.reset }),
       stop: (tunnels) => ({
         title: texts.stopTitle(tunnels.length, nameOf(tunnels)),
         body: <Impact resource='TUNNEL' ids={tunnels.map(({ id }) => id)} text={texts.stopText} />,
@@ -55,9 +56,7 @@ export function useTunnelActions(): RecordActions<AffectedTunnel> & { readonly c
   return {
     ...actions,
     async copy(id) {
-      const { error } = await run(copy, { id });
-      if (error === undefined) toast(texts.copied);
-      return error === undefined;
+      return report((await run(copy, { id })).error, texts.copied);
     },
   };
 }

@@ -177,7 +177,7 @@ function Loaded({ tunnel, onChange, children }: { readonly tunnel: Tunnel | unde
             </section>
             {has('port') && targets !== '' && (
               <p className='sentence'>
-                {texts.sentence(form.values.port === '' ? texts.freePort : texts.portOf(form.values.port), targets, tunnel?.client.remark || labels.clientId)}
+                {texts.sentence(form.values.port === '' ? texts.freePort : texts.portOf(form.values.port), targets)}
               </p>
             )}
           </FormFrame>

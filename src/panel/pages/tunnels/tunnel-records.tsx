@@ -46,7 +46,7 @@ export function useTunnels({ isOfClient = false } = {}): Records<TunnelRowFragme
         </>
       ),
     },
-    { key: 'state', head: t.list.state, sort: 'RUNNING', isState: true, cell: (row) => <TunnelStateCell of={row} /> },
+    { key: 'state', head: t.list.state, sort: 'PROBLEMS', isState: true, cell: (row) => <TunnelStateCell of={row} /> },
     { key: 'type', head: heads.type, sort: 'MODE', leaves: 2, cell: ({ mode }) => <span className='type'>{t.tunnels.short[mode]}</span> },
     {
       key: 'entry',

@@ -16,18 +16,18 @@ const tunnelsQuery = graphql(`
   }
 `);
 
-const sortFields = ['ID', 'REMARK', 'RUNNING', 'MODE', 'PORT', 'TARGET', 'CLIENT_ID', 'RATE', 'CONNECTIONS'] as const;
+const sortFields = ['PROBLEMS', 'ID', 'REMARK', 'RUNNING', 'MODE', 'PORT', 'TARGET', 'CLIENT_ID', 'RATE', 'CONNECTIONS'] as const;
 const modes: readonly TunnelMode[] = ['TCP', 'UDP', 'HTTP_PROXY', 'SOCKS5', 'SECRET', 'P2P', 'FILE'];
 
 /** `/tunnels`: the list of tunnels. */
 export default function TunnelsPage() {
   const { t } = useLanguage();
   const { isAdministrator, server } = useViewer();
-  const list = useListState('-ID');
+  const list = useListState('-PROBLEMS');
   const page = useRecordPage({
     list,
     query: tunnelsQuery,
-    variables: (offset, limit) => ({ filter: filterOf(list), search: list.q || null, sort: sortOf(list, sortFields, 'ID'), offset, limit }),
+    variables: (offset, limit) => ({ filter: filterOf(list), search: list.q || null, sort: sortOf(list, sortFields, 'PROBLEMS'), offset, limit }),
     pageOf: ({ tunnels: { total, rows } }) => ({ total, rows: rows.map((row) => unmask(tunnelRow, row)) }),
   });
   useEvents(tunnelChanges, {}, ({ tunnelChanged: { id, tunnel } }) => page.report(id, Boolean(tunnel)));

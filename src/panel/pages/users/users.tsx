@@ -12,7 +12,7 @@ import { Segments } from '../../parts/list-tools.tsx';
 import { sortOf, useRecordPage } from '../../parts/record-page.ts';
 import { RecordList, type Records } from '../../parts/records.tsx';
 import { Bar, State } from '../../parts/state.tsx';
-import { useToast } from '../../parts/toast.tsx';
+import { useReport } from '../../parts/toast.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 
 const usersQuery = graphql(`
@@ -46,7 +46,7 @@ export default function UsersPage() {
   const list = useListState('USERNAME');
   const run = useRun();
   const ask = useConfirm();
-  const toast = useToast();
+  const report = useReport();
   const [soon] = useState(() => new Date(Date.now() + monthMs).toISOString());
   const filters: Readonly<Record<string, UserFilter>> = {
     full: { usageAbovePercent: 80 },
@@ -74,14 +74,12 @@ export default function UsersPage() {
       const body = <Impact resource='USER' ids={[user.id]} text={texts.disableText} />;
       if (!await ask({ title: texts.disableTitle(user.username), body, action: texts.disable })) return;
     }
-    const { error: failure } = await run(setEnabled, { id: user.id, enabled });
-    if (failure === undefined) toast(texts.done);
+    report((await run(setEnabled, { id: user.id, enabled })).error, texts.done);
   }
   async function removeUser({ id, username, clientCount }: Row): Promise<void> {
     const body = <Impact resource='USER' ids={[id]} text={texts.deleteText(clientCount)} note={texts.disableMilder} />;
     if (!await ask({ title: texts.deleteTitle(username), body, action: texts.deleteAction(username) })) return;
-    const { error: failure } = await run(remove, { id });
-    if (failure === undefined) toast(texts.deleted(username));
+    report((await run(remove, { id })).error, texts.deleted(username));
     page.refetch();
   }
 

@@ -11,11 +11,12 @@ import { Logo } from '../../parts/icon.tsx';
 import { Bar, Mark, State } from '../../parts/state.tsx';
 
 const wallRows = graphql(`
-  fragment WallRows on WallPage { total rows { id remark enabled connected tunnelCount hostCount connections rate } }
+  fragment WallRows on WallPage { rows { id remark enabled connected tunnelCount hostCount connections rate } }
 `);
 /** A page has at most 200 clients: the screen shows the 1,000 with the most traffic. */
 const wallQuery = graphql(`
   query Wall {
+    counts: wall(limit: 0) { total enabled connected }
     page1: wall(sort: { field: RATE, direction: DESC }, limit: 200) { ...WallRows }
     page2: wall(sort: { field: RATE, direction: DESC }, limit: 200, offset: 200) { ...WallRows }
     page3: wall(sort: { field: RATE, direction: DESC }, limit: 200, offset: 400) { ...WallRows }
@@ -60,10 +61,8 @@ export function Screen() {
   const pages = [data.page1, data.page2, data.page3, data.page4, data.page5].map((page) => unmask(wallRows, page));
   // The order can change between two pages.
   const rows = [...new Map(pages.flatMap((page) => page.rows).map((row) => [row.id, row])).values()];
-  const total = pages[0]?.total ?? 0;
+  const { total, enabled, connected } = data.counts;
   const name = ({ id, remark }: { readonly id: string; readonly remark: string }): string => remark || t.clients.nameless(id);
-  const enabled = rows.filter((row) => row.enabled);
-  const online = enabled.filter(({ connected }) => connected);
   const { problems } = data;
   const busy = rows.filter(({ rate }) => rate > 0).slice(0, shownBusy);
   const sum = (of: 'rate' | 'connections'): number => rows.reduce((all, row) => all + row[of], 0);
@@ -80,7 +79,7 @@ export function Screen() {
         <section className='card lg-4'>
           <h2>{texts.online}</h2>
           <p className='big'>
-            {f.number(online.length)} <small>/ {f.number(enabled.length)}</small>
+            {f.number(connected)} <small>/ {f.number(enabled)}</small>
           </p>
         </section>
         <section className='card lg-4'>
@@ -133,7 +132,7 @@ export function Screen() {
         </section>
         <section className='card lg-12'>
           <h2>{texts.all}</h2>
-          <ul className='matrix' aria-label={texts.oneOf(f.number(online.length), f.number(total))}>
+          <ul className='matrix' aria-label={texts.oneOf(f.number(connected), f.number(total))}>
             {rows.map((row) => (
               <li key={row.id} title={name(row)}>
                 <Mark tone={!row.enabled ? 'off' : row.connected ? 'ok' : 'danger'} />

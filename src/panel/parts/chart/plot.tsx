@@ -15,7 +15,7 @@ export default function Plot({ series, label }: { readonly series: Series; reado
     if (element === null) return undefined;
     const draw = (): void => {
       plot.current?.destroy();
-      plot.current = new UPlot(options(element.clientWidth, f.rate), dataOf(series), element);
+      plot.current = new UPlot(options(element.clientWidth, f.rate, f.zone), dataOf(series), element);
     };
     draw();
     const size = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }));
@@ -42,7 +42,7 @@ function dataOf({ times, toVisitors, fromVisitors }: Series): UPlot.AlignedData 
   return [[...times], [...toVisitors], [...fromVisitors]];
 }
 
-function options(width: number, rate: (value: number) => string): UPlot.Options {
+function options(width: number, rate: (value: number) => string, zone: string): UPlot.Options {
   const tokens = getComputedStyle(document.documentElement);
   const token = (name: string): string => tokens.getPropertyValue(name).trim();
   const font = `12px ${token('--font')}`;
@@ -55,7 +55,7 @@ function options(width: number, rate: (value: number) => string): UPlot.Options 
     cursor: { show: false },
     legend: { show: false },
     scales: { y: { range: (_plot, _min, max) => [0, roundTop(max)] } },
-    axes: [{ ...axis, size: 28, grid: { show: false }, values: (_plot, times) => times.map(timeText) }, {
+    axes: [{ ...axis, size: 28, grid: { show: false }, label: zone, labelFont: font, labelSize: 18, values: (_plot, times) => times.map(timeText) }, {
       ...axis,
       size: 84,
       splits: (_plot, _axis, _min, max) => [0, max / 4, max / 2, max * 3 / 4, max],
