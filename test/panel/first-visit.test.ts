@@ -29,23 +29,23 @@ describeWith('chromium', 'the panel of a fresh server', () => {
     const key = /ADIT_VKEY='?([^' ]+)/.exec(command)?.[1] ?? '';
     expect(command).toContain(`--server 127.0.0.1:${panel.server().tlsPort} --tls-fingerprint ${panel.server().fingerprint}`);
     const agent = await startAgent(panel.server(), key, {}, 'pinned');
-    await shows(page, 'What shall visitors reach');
+    await shows(page, 'What should visitors reach');
     expect(await accessibilityProblems(page)).toEqual([]);
     await enter(page, 'Target', `127.0.0.1:${(target.address() as AddressInfo).port}`);
     await press(page, 'Create it');
     await shows(page, 'Waiting for the first visitor');
     const entry = await page.evaluate(() => /Open (127\.0\.0\.1:\d+)/.exec(document.body.innerText)?.[1] ?? '');
     await (await fetch(`http://${entry}/`, { headers: { connection: 'close' } })).text();
-    await shows(page, 'have passed');
+    await shows(page, 'have arrived');
     await page.waitForSelector('canvas');
     await page.waitForFunction(() => /at most (?!0 B)/.test(document.querySelector('[role=img]')?.getAttribute('aria-label') ?? ''));
 
     await press(page, 'first machine');
     await shows(page, 'Online');
     await agent.end();
-    await shows(page, 'The agent is away since');
+    await shows(page, 'The agent has been away since');
     await startAgent(panel.server(), key, {}, 'pinned');
-    await page.waitForFunction(() => !document.body.innerText.includes('The agent is away') && document.querySelector('.badge-ok') !== null);
+    await page.waitForFunction(() => !document.body.innerText.includes('The agent has been away') && document.querySelector('.badge-ok') !== null);
     // The login that is needed first is the browser's own complaint.
     expect(complaints.filter((text) => !text.includes('401'))).toEqual([]);
   }, 60_000);

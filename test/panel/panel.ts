@@ -49,9 +49,9 @@ export async function choose(page: Page, menu: string, entry: string): Promise<v
 
 /** Presses a button of the question that is open. */
 export async function answer(page: Page, button: string): Promise<void> {
-  await page.waitForSelector('.dialog[role=alertdialog]');
-  await page.$$eval('.dialog[role=alertdialog] button', (buttons, text) => buttons.find((each) => each.textContent === text)?.click(), button);
-  await page.waitForFunction(() => document.querySelector('.dialog[role=alertdialog]') === null);
+  await page.waitForSelector('[role=alertdialog]');
+  await page.$$eval('[role=alertdialog] button', (buttons, text) => buttons.find((each) => each.textContent === text)?.click(), button);
+  await page.waitForFunction(() => document.querySelector('[role=alertdialog]') === null);
 }
 
 /** Enters a text into the field with this label, instead of what it contained: at once, as a paste does. Not by a click: the foot of a form may lie above the field. */

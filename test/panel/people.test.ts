@@ -173,6 +173,9 @@ describeWith('chromium', "the panel's pages about people", () => {
     expect(new URL(login.page.url()).pathname).toBe(`/adit/clients/${own}`);
     expect(await login.page.$$eval('.sidebar .nav-link', (links) => links.length)).toBe(2);
     expect(await accessibilityProblems(login.page)).toEqual([]);
+    await press(login.page, 'New tunnel');
+    await shows(login.page, 'From where to where');
+    expect(await login.page.$('.crumbs')).toBeNull();
     await hasNoPages(login.page, ['users', 'tokens']);
   }, timeout);
 

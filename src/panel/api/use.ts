@@ -53,7 +53,12 @@ export function useData<Data, Variables extends AnyVariables>(
     }, everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
-  return { ...(latest.current ?? { data: undefined, question: undefined }), error, isAsking: fetching, refetch: () => execute({ requestPolicy: 'network-only' }) };
+  return {
+    ...(latest.current ?? { data: undefined, question: undefined }),
+    error,
+    isAsking: fetching,
+    refetch: () => execute({ requestPolicy: 'network-only' }),
+  };
 }
 
 /** Runs mutations. */

@@ -75,7 +75,13 @@ export default function DiagnosisPage() {
             {kind === 'tunnel' && tunnel === '' && (
               <div className='row'>
                 <label htmlFor='field-port' className='muted'>{texts.orPort}</label>
-                <input className='input mono input-s' id='field-port' inputMode='numeric' value={port} onChange={({ target }) => change({ port: target.value })} />
+                <input
+                  className='input mono input-s'
+                  id='field-port'
+                  inputMode='numeric'
+                  value={port}
+                  onChange={({ target }) => change({ port: target.value })}
+                />
               </div>
             )}
             {problem !== '' && (

@@ -48,7 +48,7 @@ export function Command({ title, text, secret, isPassword = false }: {
         </span>
       </div>
       <pre tabIndex={0} role='region' aria-labelledby={id}>
-        <code>{visible}</code>
+        <code>{visible.split(/(\s+)/).map((part, at) => /^\S/.test(part) ? <span key={at} className='word'>{part}</span> : part)}</code>
       </pre>
     </div>
   );

@@ -4,6 +4,7 @@ import { failureOf, statusOf } from '../api/failure.ts';
 import { createStore } from '../api/store.ts';
 import { useLanguage } from '../language/language.tsx';
 import { Banner } from './banner.tsx';
+import { linesOf } from './form-values.ts';
 
 /** Whether a form on this page has changes that are not saved. */
 export const unsaved = createStore(false);
@@ -105,7 +106,8 @@ export function useForm<Name extends string, Result>(
       const parts = (field ?? '').split('.');
       const known = namesOf(values).find((key) => parts.includes(key));
       const index = known === undefined ? undefined : parts[parts.indexOf(known) + 1];
-      if (known !== undefined) byField[known] ??= index === undefined ? text : Number(index) + 1 + t.punctuation.colon + text;
+      const isOneOfMany = known !== undefined && index !== undefined && linesOf(values[known]).length > 1;
+      if (known !== undefined) byField[known] ??= isOneOfMany ? t.form.inLine(Number(index) + 1, text) : text;
     }
     return byField;
   }

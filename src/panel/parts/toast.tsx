@@ -34,7 +34,7 @@ function Toasts() {
 /** Shows a short message. One that says that something failed stays until it is closed. */
 export function useToast(): (text: string, isFailure?: boolean) => void {
   const { add } = Toast.useToastManager();
-  return (text, isFailure = false) => void add({ title: text, ...(isFailure && { type: 'failure', priority: 'high', timeout: 0 }) });
+  return (text, isFailure = false) => void add({ title: text, ...(isFailure && { type: 'failure', timeout: 0 }) });
 }
 
 /** Says what came of an action: `done`, or why the server refused it. Returns whether it was done. */

@@ -70,13 +70,18 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
     .filter(({ name }) => name.toLowerCase().includes(needle))
     .map(({ href, icon, name }) => ({ key: `page-${href}`, icon, text: name, more: '', href }));
   const found = search === '' ? undefined : data;
-  const groups = [...(found === undefined ? [] : groupsOf(found, language)), {
-    title: t.shell.nav.settings,
-    hits: isAdministrator && needle !== '' ? settingsOf(found, needle, language) : [],
-  }, { title: t.shell.palette.pages, hits: pages }, {
-    title: t.shell.palette.actions,
-    hits: actionsOf(text, found, language, readOnly),
-  }].filter(({ hits }) => hits.length > 0);
+  const groups = [
+    ...(found === undefined ? [] : groupsOf(found, language)),
+    {
+      title: t.shell.nav.settings,
+      hits: isAdministrator && needle !== '' ? settingsOf(found, needle, language) : [],
+    },
+    { title: t.shell.palette.pages, hits: pages },
+    {
+      title: t.shell.palette.actions,
+      hits: actionsOf(text, found, language, readOnly),
+    },
+  ].filter(({ hits }) => hits.length > 0);
   const hits = groups.flatMap((group) => group.hits);
   const current = hits[Math.min(chosen, hits.length - 1)];
   const go = (hit: Hit | undefined): void => {

@@ -78,7 +78,11 @@ builder.queryFields((t) => ({
     resolve: async (_root, args, context) => {
       const withProblems = args.filter?.withProblems === true;
       const troubled = withProblems || args.sort?.field === 'PROBLEMS' ? (await context.problems.troubled()).tunnels : undefined;
-      const query = { ...await listQuery(context, args), ...args.filter && tunnelsOf(args.filter, withProblems ? troubled : undefined), ...troubled && { troubled } };
+      const query = {
+        ...await listQuery(context, args),
+        ...args.filter && tunnelsOf(args.filter, withProblems ? troubled : undefined),
+        ...troubled && { troubled },
+      };
       return context.list(query, context.store.tunnelPage, context.store.tunnelPages);
     },
   }),

@@ -98,6 +98,7 @@ export const common = {
     conflictText: (fields: readonly string[]) => `Changed in the meantime: ${fields.join(', ')}. If you save, your values replace theirs.`,
     takeTheirs: 'Load theirs',
     keepMine: 'Save mine',
+    inLine: (line: number, text: string) => `Line ${line}: ${text}`,
     unfinishedTime: 'Enter both the date and the time, or clear the field.',
     notANumber: 'Enter a whole number of at least 1, or leave the field empty.',
     notAPort: 'Enter a whole number from 1 to 65535, or leave the field empty.',

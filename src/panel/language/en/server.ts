@@ -47,7 +47,9 @@ export const server = {
     undrained: (name: string) => `${name} serves again`,
     drainTitle: (name: string) => `Drain ${name}?`,
     drainText: (agents: number) =>
-      `${counted(agents, 'agent goes', 'agents go')} to the other servers, and the readiness check fails. Agents that have left do not come back by themselves when it serves again.`,
+      `${
+        counted(agents, 'agent goes', 'agents go')
+      } to the other servers, and the readiness check fails. Agents that have left do not come back by themselves when it serves again.`,
     drained: (name: string) => `${name} drains`,
   },
   settings: {

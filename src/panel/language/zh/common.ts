@@ -100,6 +100,7 @@ export const common: Pick<Messages, Common> = {
     conflictText: (fields) => `已被修改：${fields.join('、')}。保存后将以您的值覆盖。`,
     takeTheirs: '采用对方的修改',
     keepMine: '保存我的修改',
+    inLine: (line, text) => `第 ${line} 行：${text}`,
     unfinishedTime: '请填写完整的日期和时间，或清空此项。',
     notANumber: '请输入不小于 1 的整数，或留空。',
     notAPort: '请输入 1 到 65535 之间的整数，或留空。',

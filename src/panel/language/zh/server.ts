@@ -46,8 +46,7 @@ export const server: Messages['server'] = {
     undrain: '恢复服务',
     undrained: (name) => `${name} 已恢复服务`,
     drainTitle: (name) => `排空 ${name}？`,
-    drainText: (agents) =>
-      `${numeral(agents)} 个 Agent 将转移到其他服务器，就绪检查将不通过。恢复服务后，已离开的 Agent 不会自动返回。`,
+    drainText: (agents) => `${numeral(agents)} 个 Agent 将转移到其他服务器，就绪检查将不通过。恢复服务后，已离开的 Agent 不会自动返回。`,
     drained: (name) => `${name} 正在排空`,
   },
   settings: {

@@ -99,7 +99,7 @@ export function useClients(): Records<Row> {
 }
 
 function Used({ row: { flowLimit, runtime } }: { readonly row: Row }) {
-  const { t, f } = useLanguage();
+  const { f } = useLanguage();
   const used = runtime.inletBytes + runtime.exportBytes;
   return (
     <div className='used'>

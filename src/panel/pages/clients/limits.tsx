@@ -31,7 +31,14 @@ export function Limits({ of, rate }: { readonly of: FragmentType<typeof clientLi
           format={f.bytes}
           share={f.share}
         />
-        <Limit title={limits.rate} text={limits.rateText} used={rate} limit={client.rateLimit && client.rateLimit * 1024} format={f.rate} share={(part, all) => f.share(part, all, '/s')} />
+        <Limit
+          title={limits.rate}
+          text={limits.rateText}
+          used={rate}
+          limit={client.rateLimit && client.rateLimit * 1024}
+          format={f.rate}
+          share={(part, all) => f.share(part, all, '/s')}
+        />
         <Limit title={limits.connections} text={limits.connectionsText} used={client.runtime.connections} limit={client.maxConnections} format={f.number} />
         <Limit title={limits.tunnels} text={limits.tunnelsText} used={client.tunnels.total + client.hosts.total} limit={client.maxTunnels} format={f.number} />
         <div className='limit'>

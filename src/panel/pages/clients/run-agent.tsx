@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { Link } from 'wouter';
 import { type FragmentType, graphql, unmask } from '../../generated/index.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { Banner } from '../../parts/banner.tsx';
@@ -15,7 +16,7 @@ const forms: readonly Form[] = ['line', 'unit', 'file'];
 /** How to run a client's agent: the command, the systemd unit and the configuration file for this machine, each to copy. */
 export function RunAgent({ of }: { readonly of: FragmentType<typeof runAgent> }) {
   const { t } = useLanguage();
-  const { server, secrets } = useViewer();
+  const { server, secrets, isAdministrator } = useViewer();
   const [form, setForm] = useState<Form>('line');
   const { verifyKey, agentCommand } = unmask(runAgent, of);
   if (!secrets || verifyKey === null || verifyKey === undefined) return <p className='muted'>{t.clients.command.noSecrets}</p>;
@@ -36,7 +37,16 @@ export function RunAgent({ of }: { readonly of: FragmentType<typeof runAgent> })
   const [title, text, hint] = texts[form];
   return (
     <div className='stack'>
-      {server.publicAddress === null && <Banner tone='warn' role='note' title={command.unavailable}>{command.unavailableText}</Banner>}
+      {server.publicAddress === null && (
+        <Banner
+          tone='warn'
+          role='note'
+          title={command.unavailable}
+          {...(isAdministrator && { action: <Link className='btn btn-s' href='/settings'>{t.shell.nav.settings}</Link> })}
+        >
+          {command.unavailableText}
+        </Banner>
+      )}
       <div className='seg' role='group' aria-label={command.how}>
         {forms.map((name) => <button key={name} type='button' aria-pressed={form === name} onClick={() => setForm(name)}>{command[name]}</button>)}
       </div>

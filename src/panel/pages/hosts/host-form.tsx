@@ -118,6 +118,8 @@ function Loaded({ host, onChange, children }: {
   const name = isPlatform ? (wildcard === undefined || values.platformPrefix === '' ? '' : wildcard.replace('*', values.platformPrefix)) : values.host;
   const targets = linesOf(values.targets).join(', ');
   const url = host?.publicUrls[0];
+  // A web login has one client, and no list.
+  const lists: ReadonlyArray<readonly [string, string]> = isLogin ? [] : [['/clients', t.clients.title]];
   const urlOf = (scheme: string, at: string, location: string): string => {
     const [start, port, usual] = scheme === 'HTTP' ? ['http', server.hostHttpPort, 80] as const : ['https', server.hostHttpsPort, 443] as const;
     return `${start}://${at}${port && port !== usual ? `:${port}` : ''}${location || '/'}`;
@@ -127,7 +129,9 @@ function Loaded({ host, onChange, children }: {
       <PageHead
         title={host === undefined ? texts.createTitle : host.host + host.location}
         crumbs={host
-          ? [['/clients', t.clients.title], [`/clients/${host.client.id}`, host.client.remark || t.clients.nameless(host.client.id)]]
+          ? [...lists, [`/clients/${host.client.id}`, host.client.remark || t.clients.nameless(host.client.id)]]
+          : isLogin
+          ? []
           : [['/hosts', t.hosts.title]]}
         actions={host && (
           <>
@@ -212,9 +216,7 @@ function Loaded({ host, onChange, children }: {
               <TextField form={form} name='hostChange' label={labels.hostChange} hint={hints.hostChange} isMono isOptional />
             </div>
           </section>
-          {name !== '' && targets !== '' && (
-            <p className='sentence'>{texts.sentence(urlOf(values.scheme, name, values.location), targets)}</p>
-          )}
+          {name !== '' && targets !== '' && <p className='sentence'>{texts.sentence(urlOf(values.scheme, name, values.location), targets)}</p>}
         </FormFrame>
       )}
     </>

@@ -118,12 +118,16 @@ function Loaded({ tunnel, onChange, children }: { readonly tunnel: Tunnel | unde
   const has = (name: string): boolean => uses[mode].has(name);
   const name = tunnel && (tunnel.remark || t.tunnels.nameless(tunnel.id));
   const targets = linesOf(form.values.targets).join(', ');
+  // A web login has one client, and no list.
+  const lists: ReadonlyArray<readonly [string, string]> = isLogin ? [] : [['/clients', t.clients.title]];
   return (
     <>
       <PageHead
         title={name === undefined ? texts.createTitle : texts.editTitle(name)}
         crumbs={tunnel
-          ? [['/clients', t.clients.title], [`/clients/${tunnel.client.id}`, tunnel.client.remark || t.clients.nameless(tunnel.client.id)]]
+          ? [...lists, [`/clients/${tunnel.client.id}`, tunnel.client.remark || t.clients.nameless(tunnel.client.id)]]
+          : isLogin
+          ? []
           : [['/tunnels', t.tunnels.title]]}
         actions={tunnel && (
           <>

@@ -38,8 +38,10 @@ export default function Plot({ series, label }: { readonly series: Series; reado
   return <div ref={frame} className='uplot-frame' role='img' aria-label={label} />;
 }
 
+/** Each value lasts until the next time: the last one until the end of its interval. */
 function dataOf({ times, toVisitors, fromVisitors }: Series): UPlot.AlignedData {
-  return [[...times], [...toVisitors], [...fromVisitors]];
+  const [before = 0, last = 0] = times.slice(-2);
+  return [[...times, 2 * last - before], [...toVisitors, toVisitors.at(-1) ?? 0], [...fromVisitors, fromVisitors.at(-1) ?? 0]];
 }
 
 function options(width: number, rate: (value: number) => string, zone: string): UPlot.Options {
