@@ -235,7 +235,7 @@ const queries: Readonly<Record<string, ExpectedField>> = {
   },
   wall: {
     least: 'wall',
-    field: () => 'wall { total rows { id remark enabled connected tunnelCount hostCount connections rate inletBytes exportBytes } }',
+    field: () => 'wall { total enabled connected rows { id remark enabled connected tunnelCount hostCount connections rate inletBytes exportBytes } }',
     value: (_id, caller) => ({
       total: seenBy(caller).length,
       rows: seenBy(caller).map((id) => ({

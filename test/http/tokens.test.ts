@@ -202,7 +202,9 @@ eitherDialect('API tokens', (databases) => {
         2,
       ]] as const
     ) {
-      expect(await graphql('{ wall { total rows { connected } } }', headers)).toMatchObject({ data: { wall: { total } } });
+      expect(await graphql('{ wall { total enabled connected rows { connected } } }', headers)).toMatchObject({
+        data: { wall: { total, enabled: total, connected: 0 } },
+      });
       expect(await graphql('{ clients { total } }', headers)).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });
       expect((await api.call('/client/list/', {}, { headers })).status).toBe(403);
     }
