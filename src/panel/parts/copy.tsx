@@ -54,9 +54,9 @@ export function Command({ title, text, secret, isPassword = false }: {
   );
 }
 
-/** Copies a text. Without HTTPS, browsers have no clipboard API: the text is then copied by a selection. */
+/** Copies a text. Without HTTPS, browsers have no clipboard API, and some refuse it: the text is then copied by a selection. */
 async function copy(text: string): Promise<void> {
-  if (navigator.clipboard !== undefined) return await navigator.clipboard.writeText(text);
+  if (navigator.clipboard !== undefined && await navigator.clipboard.writeText(text).then(() => true, () => false)) return;
   const area = document.createElement('textarea');
   area.value = text;
   document.body.append(area);

@@ -1,5 +1,5 @@
 /** What the server says about values for which it has no code of its own: its English text, and the same in Chinese. */
-const reasons: ReadonlyArray<readonly [said: RegExp, chinese: string]> = [
+export const reasons: ReadonlyArray<readonly [said: RegExp, chinese: string]> = [
   [/^longer than (\d+) characters$/, '最多 $1 个字符。'],
   [/^"([^]*)" is not host:port$/, '“$1”不是 host:port 的形式。'],
   [/^not an IP address$/, '这不是 IP 地址。'],
