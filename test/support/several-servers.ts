@@ -89,7 +89,7 @@ export async function graphql(
 
 /** Waits until an operation has a result at all servers. */
 export async function everywhere(
-  servers: readonly ServerProcess[],
+  servers: ReadonlyArray<Pick<ServerProcess, 'httpHost' | 'httpPort'>>,
   query: string,
   expected: (data: Readonly<Record<string, unknown>>) => boolean,
 ): Promise<void> {
