@@ -19,6 +19,14 @@ export interface KnownCountersParts {
   readonly counted: (clientId: number, node: string) => Promise<ClientTotals | undefined>;
 }
 
+/** What a client whose totals could not be read yet needs. */
+interface Pending {
+  /** The nodes to ask. */
+  readonly before: Set<string>;
+  /** What had been counted here when the client came. */
+  readonly here: ReturnType<typeof snapshot>;
+}
+
 /**
  * The clients whose counters this node knows. While it is the only one, it knows all of them, since it has read them at its start. A node that becomes a client's home reads
  * the stored totals, and asks the home before for what is not stored yet. Until then, what it counts itself is not stored.
@@ -29,8 +37,8 @@ export class KnownCounters {
   #all: boolean;
   readonly #known = new Set<number>();
   readonly #learning = new Set<number>();
-  /** The clients whose totals could not be read yet: the nodes to ask, and what had been counted here when the client came. */
-  readonly #pending = new Map<number, { readonly before: Set<string>; readonly here: ReturnType<typeof snapshot> }>();
+  /** The clients whose totals could not be read yet. */
+  readonly #pending = new Map<number, Pending>();
 
   constructor(parts: KnownCountersParts) {
     this.#parts = parts;
@@ -70,14 +78,18 @@ export class KnownCounters {
     this.#pending.set(clientId, pending);
     if (this.#learning.has(clientId)) return;
     this.#learning.add(clientId);
-    void this.#learn(entry, [...pending.before], pending.here).finally(() => this.#learning.delete(clientId));
+    void this.#learn(entry, pending).finally(() => this.#learning.delete(clientId));
   }
 
-  async #learn(entry: ClientEntry, before: readonly string[], here: ReturnType<typeof snapshot>): Promise<void> {
+  async #learn(entry: ClientEntry, pending: Pending): Promise<void> {
     const { environment, stored, counted } = this.#parts;
     const { id: clientId } = entry.wanted;
+    const before = [...pending.before];
     try {
-      for (const totals of await Promise.all([stored(clientId), ...before.map((node) => counted(clientId, node))])) adopt(here, totals);
+      const all = await Promise.all([stored(clientId), ...before.map((node) => counted(clientId, node))]);
+      // Meanwhile the client has been somewhere else, which has counted more: the next batch learns it.
+      if (this.#pending.get(clientId) !== pending || pending.before.size > before.length) return;
+      for (const totals of all) adopt(pending.here, totals);
       this.#known.add(clientId);
       this.#pending.delete(clientId);
     } catch (error) {

@@ -3,6 +3,7 @@ import { Absence } from '../../../src/engine/nodes/absence.ts';
 import type { ClientTotals } from '../../../src/engine/other-nodes.ts';
 import { eventually } from '../../support/eventually.ts';
 import { NODE_KEY, openEverywhere, startNode, startNodes } from '../../support/nodes.ts';
+import { RawPeer } from '../../support/raw-peer.ts';
 import { roundTrip, startEcho, visit } from '../../support/target.ts';
 import { CLIENT, startAgent } from '../../support/tunnel.ts';
 
@@ -80,6 +81,28 @@ test('what is counted while a new home learns what was counted before is stored 
   learned({ client: { inletBytes: 100, exportBytes: 100 }, tunnels: [], hosts: [] });
   await eventually(() => node.engine.clientState(CLIENT.id)?.exportBytes, (bytes) => bytes === 105);
   expect(await node.engine.takeDirty()).toMatchObject({ clients: [{ exportBytes: 105 }], tunnels: [{ id: tunnel?.id, exportBytes: 5 }] });
+});
+
+test('a client that goes to another node and comes back, while this one learns its counters: what the other one has counted is learned, too', async () => {
+  const answers: Array<(totals: ClientTotals) => void> = [];
+  const storedTotals = () => new Promise<ClientTotals>((resolve) => answers.push(resolve));
+  const node = await startNode('one', { node: { name: 'one', version: '0.0.1', key: NODE_KEY, amongOthers: true, storedTotals } });
+  const { nodes } = node.engine;
+  if (!nodes) throw new Error('there is a node');
+  const first = await RawPeer.connect(node);
+  await eventually(() => answers.length, (asked) => asked === 1);
+  nodes.onMessage('two', { type: 'homes', homes: [[CLIENT.id, Date.now() + 60_000, true, false]] });
+  await first.gone;
+  await RawPeer.connect(node);
+  await eventually(() => nodes.isHome(CLIENT.id), Boolean);
+  const totals = (bytes: number): ClientTotals => ({ client: { inletBytes: bytes, exportBytes: 0 }, tunnels: [], hosts: [] });
+  answers[0]?.(totals(100));
+  // As each save does.
+  await eventually(() => nodes.counts(CLIENT.id) || answers.length === 2, Boolean);
+  expect(nodes.counts(CLIENT.id)).toBe(false);
+  answers[1]?.(totals(200));
+  await eventually(() => nodes.counts(CLIENT.id), Boolean);
+  expect(node.engine.clientState(CLIENT.id)?.inletBytes).toBe(200);
 });
 
 /** A process with this clock, which was never away, and receives something from nodes when the test says. */
