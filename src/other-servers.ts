@@ -39,6 +39,22 @@ export async function otherServers(
   return all;
 }
 
+/** How much the clock of this machine may differ from the database's before the log says so, in ms. */
+const CLOCKS_MS = 5000;
+
+/** The clock that the servers on a database have in common: ms since the epoch. That of this machine may be wrong, of which the operator is warned. */
+export async function commonClock({ node }: { readonly node: Pick<Store['node'], 'clock'> }, log: Logger): Promise<() => number> {
+  const clock = await node.clock();
+  const ahead = Math.round((Date.now() - clock()) / 1000);
+  if (Math.abs(ahead) * 1000 > CLOCKS_MS) {
+    log.warn(
+      { seconds: Math.abs(ahead) },
+      `the clock of this machine is ${ahead > 0 ? 'ahead of' : 'behind'} that of the database: set it, or this server accepts logins, tokens and signatures, and ends clients, at another time than others`,
+    );
+  }
+  return clock;
+}
+
 /** Where processes of one machine reach each other, whose bridges listen on all addresses. */
 export const LOOPBACK = '127.0.0.1';
 

@@ -18,7 +18,7 @@ import { createLogs } from './log.ts';
 import { openProcessApi } from './open-process-api.ts';
 import { openPorts } from './open-ports.ts';
 import { openRedirect } from './open-redirect.ts';
-import { joinServers, LOOPBACK, otherServers } from './other-servers.ts';
+import { commonClock, joinServers, LOOPBACK, otherServers } from './other-servers.ts';
 import { GENERATE_CERTIFICATE, ownCommand, SELF_TEST } from './own-program.ts';
 import { processLine, readyMessage } from './ready-message.ts';
 import { regularly } from './regularly.ts';
@@ -96,6 +96,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings, own?
     log.info({ sockets: sockets.name }, 'socket backend');
     const { name, siblings, linkHost } = ownPlace(await ownNodeName(settings), own, settings);
     const others = await otherServers(store, name, siblings, settings);
+    const clock = await commonClock(store, log);
     const attempts = new Attempts();
     const acme = acmeOptions(settings);
     const engine = new Engine({
@@ -115,6 +116,7 @@ export async function runServer(read: Settings, load: () => LoadedSettings, own?
           links: settings.nodeLinks,
           settings: commonSettings(settings),
           amongOthers: others.length > 0,
+          clock,
           onCommitted: () => store.follower.lookSoon(),
           storedTotals: (clientId) => store.storedTotals(clientId),
         },

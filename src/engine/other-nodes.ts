@@ -20,6 +20,8 @@ export interface NodeOptions {
   readonly links?: NodeLinkKind;
   /** The other nodes that are processes on the same machine and the same ports; absent = there are none. */
   readonly siblings?: ReadonlySet<string>;
+  /** ms since the epoch by a clock that all nodes have in common; absent = that of this machine. */
+  readonly clock?: () => number;
   /** A hash of each setting that must be the same on all nodes, by its name. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Other nodes are running already, which may have newer counters than those that were loaded. */

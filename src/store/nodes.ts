@@ -91,6 +91,13 @@ export class Nodes {
     return startedAt;
   }
 
+  /** The database's clock, which all nodes have in common: it goes on from now, whatever happens to that of this machine. @returns ms since the epoch */
+  async clock(): Promise<() => number> {
+    if (this.#parts.dialect === 'sqlite') return Date.now;
+    const ahead = (await databaseNow(this.#parts.db)).getTime() - performance.now();
+    return () => performance.now() + ahead;
+  }
+
   /** The state of this node, as it last reported. */
   get own(): NodeState | undefined {
     return this.#own;
@@ -152,11 +159,16 @@ export class Nodes {
     const applied = await tx.$queryRaw<Array<{ name: string }>>`SELECT migration_name AS name FROM _prisma_migrations WHERE rolled_back_at IS NULL`;
     const later = applied.find(({ name: migration }) => !this.#parts.migrations.includes(migration) && !onlyAdds(migration));
     if (later !== undefined) throw new NodeOutdatedError(later.name);
-    const startedAt = since ?? (await tx.$queryRaw<Array<{ now: Date }>>`SELECT timezone('UTC', clock_timestamp()) AS now`)[0]?.now ?? new Date();
+    const startedAt = since ?? await databaseNow(tx);
     await tx.node.deleteMany({ where: { name } });
     await tx.node.create({ data: { name, address, linkPort, tlsPort, version, incarnation: this.#incarnation, startedAt, seenAt: startedAt, draining } });
     return startedAt;
   }
+}
+
+async function databaseNow(db: Transaction): Promise<Date> {
+  const [row] = await db.$queryRaw<Array<{ now: Date }>>`SELECT timezone('UTC', clock_timestamp()) AS now`;
+  return row?.now ?? new Date();
 }
 
 /** Deletes the rows of nodes that have not reported for a week. */

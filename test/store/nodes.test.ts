@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { onlyAdds, readMigrations } from '../../src/store/migrations.ts';
 import { NodeOutdatedError, NodeReplacedError, Nodes } from '../../src/store/nodes.ts';
 import { eachDialect, testDatabases } from '../support/database.ts';
+import { eventually } from '../support/eventually.ts';
 import { describeWith } from '../support/programs.ts';
 import type { TestStore } from '../support/test-store.ts';
 
@@ -20,6 +21,14 @@ eachDialect('a node', (databases) => {
     expect(await node.all()).toEqual([{ ...identity('one'), ...shown, alive: true, draining: false, startedAt: expect.any(Date) }]);
     const [state] = await node.all();
     expect(Math.abs(Date.now() - Number(state?.startedAt))).toBeLessThan(60_000);
+  });
+
+  test('has the clock of the database', async () => {
+    const { dialect, db, transaction } = await databases.openEmpty();
+    const now = await new Nodes({ dialect, db, transaction, migrations: [] }).clock();
+    expect(Math.abs(now() - Date.now())).toBeLessThan(60_000);
+    const before = now();
+    expect(await eventually(now, (later) => later > before)).toBeLessThan(before + 60_000);
   });
 });
 

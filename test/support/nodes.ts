@@ -12,17 +12,17 @@ export interface TestNode extends TestEngine {
 }
 
 /** How a node is started. */
-type StartedNode = NonNullable<Parameters<typeof startEngine>[0]> & Pick<Partial<NodeOptions>, 'key' | 'settings' | 'links' | 'siblings'> & {
+type StartedNode = NonNullable<Parameters<typeof startEngine>[0]> & Pick<Partial<NodeOptions>, 'key' | 'settings' | 'links' | 'siblings' | 'clock'> & {
   readonly startedAt?: number;
 };
 
 /** Starts an engine that is a node, without others. */
 export async function startNode(
   name: string,
-  { key = NODE_KEY, startedAt = 0, settings, links, siblings, ...options }: StartedNode = {},
+  { key = NODE_KEY, startedAt = 0, settings, links, siblings, clock, ...options }: StartedNode = {},
 ): Promise<TestNode> {
   const started = await startEngine({
-    node: { name, version: '0.0.1', key, ...settings && { settings }, ...links && { links }, ...siblings && { siblings } },
+    node: { name, version: '0.0.1', key, ...settings && { settings }, ...links && { links }, ...siblings && { siblings }, ...clock && { clock } },
     ...options,
   });
   started.engine.nodes?.open({ host: '127.0.0.1', port: started.bridge.tls.port, bridgePort: started.bridge.port }, startedAt);

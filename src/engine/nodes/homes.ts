@@ -20,7 +20,7 @@ export class Homes {
     return this.#homes.get(clientId);
   }
 
-  /** The epoch of a new home. The time is in it, so that a node that knows no earlier home is not behind. @param now ms since the epoch */
+  /** The epoch of a new home. The time is in it, so that a node that knows no earlier home is not behind. @param now ms since the epoch, by the clock of all nodes */
   nextEpoch(clientId: number, now: number): number {
     return Math.max((this.#homes.get(clientId)?.epoch ?? 0) + 1, Math.floor(now));
   }

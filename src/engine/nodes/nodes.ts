@@ -278,7 +278,8 @@ export class Nodes implements OtherNodes, NodeHandlers {
   agentConnected(clientId: number): void {
     if (!this.isHome(clientId)) this.#counters.lose(clientId);
     this.#counters.learn(clientId, this.#before(clientId));
-    this.#homes.learn(clientId, { node: this.name, epoch: this.#homes.nextEpoch(clientId, this.#parts.environment.now()), connected: true, ended: false });
+    const now = (this.#options.clock ?? this.#parts.environment.now)();
+    this.#homes.learn(clientId, { node: this.name, epoch: this.#homes.nextEpoch(clientId, now), connected: true, ended: false });
     this.#news.moved(clientId);
     this.#paths.changed(clientId);
   }

@@ -146,6 +146,22 @@ test('the agents of a node that was started again are not there, unless it repor
   expect(one.engine.nodes?.nodeOf(CLIENT.id)).toBeUndefined();
 });
 
+test('an agent is found at a server whose clock was set back by two minutes while it was restarted', async () => {
+  const [one, before] = [await startNode('one'), await startNode('two', { now: () => Date.now() + 120_000, clock: Date.now })];
+  meet([one, before]);
+  const homes = () => one.engine.nodes?.nodeOf(CLIENT.id);
+  const agent = await RawPeer.connect(before);
+  await eventually(homes, (home) => home === 'two');
+  await before.engine.close();
+  await agent.gone;
+  await eventually(homes, (home) => home === undefined);
+  const after = await startNode('two', { clock: Date.now });
+  meet([one, after]);
+  await eventually(() => [reached(one), reached(after)], (all) => all.every((names) => names.length === 1));
+  await RawPeer.connect(after);
+  await eventually(homes, (home) => home === 'two', 5000);
+});
+
 test('a node that others may have lost sight of is not sure to be seen', () => {
   let now = 0;
   const members = new Members(() => now);
