@@ -2,7 +2,7 @@ import { messageOf } from './errors.ts';
 import { primaryCode, sqliteCode, sqliteCodes } from './sqlite/codes.ts';
 import { StatementError, WorkerLostError } from './sqlite/worker-link.ts';
 
-/** Why a database can't be used: another program holds its lock, its disk is full, or it does not answer. */
+/** Why a database can't be used: another program holds its lock, its disk is full, or it does not answer, or accepts no writes. */
 export type DatabaseFailure = 'DATABASE_BUSY' | 'DATABASE_FULL' | 'DATABASE_UNAVAILABLE';
 
 /** Why an error means that the database is currently unusable; undefined = it doesn't mean that. */
@@ -79,7 +79,8 @@ function ofCode(code: string | undefined): DatabaseFailure | undefined {
   if (code === undefined) return undefined;
   if (code === '53100') return 'DATABASE_FULL';
   if (code === '55P03' || code === '53300') return 'DATABASE_BUSY';
-  if (/^(08...|57P0[1-5]|3D000|28...)$/.test(code) || unreachable.has(code)) return 'DATABASE_UNAVAILABLE';
+  // 25006: it is read-only, such as a standby after a failover.
+  if (/^(08...|57P0[1-5]|3D000|28...|25006|58030)$/.test(code) || unreachable.has(code)) return 'DATABASE_UNAVAILABLE';
   return prismaCodes.get(code);
 }
 
