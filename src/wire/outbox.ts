@@ -32,7 +32,9 @@ export class Outbox {
   /** Bytes of frames other than data that are queued. Back-pressure does not stop their senders. */
   #waiting = 0;
   readonly #onOverflow: (bytes: number) => void;
+  /** Called when everything is taken that was queued before: what is queued now, and what the socket has already, but not taken. */
   #onTaken: (() => void)[] = [];
+  #onDrained: (() => void)[] = [];
   #blocked = false;
   #flushing = false;
   /** A flush is scheduled for the next iteration, unless something flushes earlier. */
@@ -151,10 +153,12 @@ export class Outbox {
     this.#batch.drainTo(this.#write);
     this.#waiting = 0;
     this.#wakeParked();
-    if (this.#blocked || this.#onTaken.length === 0) return;
+    if (this.#onTaken.length === 0) return;
     const onTaken = this.#onTaken;
     this.#onTaken = [];
-    for (const next of onTaken) next();
+    // With always more data, the socket is never without anything.
+    if (this.#blocked) this.#onDrained = onTaken;
+    else for (const next of onTaken) next();
   }
 
   #wakeParked(): void {
@@ -188,6 +192,9 @@ export class Outbox {
   /** The socket has taken everything. */
   onDrain(): void {
     this.#blocked = false;
+    const onDrained = this.#onDrained;
+    this.#onDrained = [];
+    for (const next of onDrained) next();
     this.flush();
   }
 
@@ -196,5 +203,6 @@ export class Outbox {
     this.#closed = true;
     this.#parked.clear();
     this.#onTaken = [];
+    this.#onDrained = [];
   }
 }

@@ -64,6 +64,26 @@ test('each of many clients gets its share of a session, however many streams oth
   expect(Math.max(...sent) / Math.min(...sent)).toBeLessThan(2);
 });
 
+test('who waits until all was taken that is queued gets no further behind, although others always send more', async () => {
+  const out = new Outbox(new SlowSocket(), () => undefined, true);
+  for (let owner = 0; owner < 3; owner++) new Sender(owner, out);
+  const rounds: number[] = [];
+  let round = 0;
+  // Each goes on when the one before was taken, as messages for a node that was just reached.
+  const next = (): void => {
+    rounds.push(round);
+    out.whenTaken(next);
+  };
+  out.whenTaken(next);
+  for (; round < 10; round++) {
+    for (let iteration = 0; iteration < ITERATIONS; iteration++) await new Promise((resolve) => setImmediate(resolve));
+    expect(out.congested).toBe(true);
+    out.onDrain();
+  }
+  out.close();
+  expect(rounds).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
 test('the streams of one client use a part of the data connections of a shared session', () => {
   const connections = new DataConnections('server', undefined, 0, { most: 10, ofOwner: 2 });
   for (let id = 1; id <= 19; id += 2) connections.add(new EmptySocket(), id);
