@@ -22,6 +22,9 @@ export interface HealthNewsParts {
   healthReports(record: Pick<HealthMessage, 'of' | 'id'>): Iterable<HealthMessage>;
 }
 
+/** What reports need of the session with a node. */
+type Taking = Pick<NodeLink, 'peer' | 'send' | 'whenTaken'>;
+
 /** The reports of a client that wait for a node. */
 interface Waiting {
   reports: HealthMessage[];
@@ -31,12 +34,14 @@ interface Waiting {
 
 /** Passes the reports of agents on the health of their targets to one other node, clients in round-robin order, and not faster than the session carries. */
 class Sender {
-  readonly #link: NodeLink;
+  readonly #link: Taking;
   readonly #parts: HealthNewsParts;
   readonly #waiting = new Map<number, Waiting>();
   #timer: NodeJS.Timeout | undefined;
+  /** The next ones are sent soon, or when the session has taken the last ones. */
+  #sending = false;
 
-  constructor(link: NodeLink, parts: HealthNewsParts) {
+  constructor(link: Taking, parts: HealthNewsParts) {
     this.#link = link;
     this.#parts = parts;
   }
@@ -58,8 +63,13 @@ class Sender {
   #of(clientId: number): Waiting {
     const own = this.#waiting.get(clientId) ?? { reports: [], whole: new Set<string>() };
     this.#waiting.set(clientId, own);
-    this.#timer ??= setTimeout(() => this.#send(), 0).unref();
+    if (!this.#sending) this.#sendAfter(0);
     return own;
+  }
+
+  #sendAfter(ms: number): void {
+    this.#sending = true;
+    this.#timer = setTimeout(() => this.#send(), ms).unref();
   }
 
   stop(): void {
@@ -80,7 +90,9 @@ class Sender {
       this.#link.send({ type: 'health', clientId, report });
     }
     // Also when nothing waits, so that what comes next does not follow at once.
-    this.#timer = cost === 0 ? undefined : setTimeout(() => this.#send(), TICK_MS).unref();
+    this.#sending = cost > 0;
+    // A node that is busy takes them later: a session ends if too much waits for it.
+    if (cost > 0) this.#link.whenTaken(() => this.#sendAfter(TICK_MS));
   }
 
   #next(own: Waiting): HealthMessage | undefined {
@@ -107,7 +119,7 @@ export class HealthNews {
   }
 
   /** A node can be reached from now on: it gets everything. */
-  up(link: NodeLink): void {
+  up(link: Taking): void {
     const sender = new Sender(link, this.#parts);
     this.#senders.set(link.peer.name, sender);
     for (const record of this.#parts.checkedRecords(this.#isHome)) sender.addWhole(record);

@@ -18,7 +18,8 @@ export class HomeOpener implements Opener {
 
   open(payload: Buffer, dataFollows = false, credit?: number, visitor?: OpenerVisitor): Joinable | undefined {
     if (!visitor) return undefined;
-    const stream = this.#link.open(encodeNodeRequest(visitorRequest(this.#clientId, visitor, dataFollows, credit), payload), dataFollows, credit);
+    const request = encodeNodeRequest(visitorRequest(this.#clientId, visitor, dataFollows, credit), payload);
+    const stream = this.#link.openFor(this.#clientId, request, dataFollows, credit);
     if (stream) ofClient(stream, this.#clientId, this.#crypt);
     return stream;
   }

@@ -11,6 +11,12 @@ import { type LinkKeys, sendKeyProof } from '../bridge/link-keys.ts';
 const CONNECT_MS = 2000;
 const HANDSHAKE_MS = 5000;
 
+/**
+ * Most bytes of requests for one client that wait until the connection takes them: a thousand visitors, but a request that names thousands of targets has 60 KB. Beyond a megabyte
+ * of all clients, a session takes no requests at all (outbox.ts).
+ */
+const MOST_REQUESTED = 256 * 1024;
+
 /** Where a node is dialed: by others on a TLS port, by agents on the ports of its bridge. */
 export interface NodeAddress {
   readonly host: string;
@@ -53,6 +59,8 @@ export class NodeLink {
   /** The secret that the other side has proven to have. */
   #secret: string;
   #closed = false;
+  /** The bytes of requests for visitors that wait, by client. */
+  readonly #requested = new Map<number, number>();
   /** The log does not warn yet that data connections cannot be opened. */
   #warns = true;
 
@@ -141,6 +149,16 @@ export class NodeLink {
   /** Opens a stream without waiting for the node; undefined = the session has ended or has too many. */
   open(payload: Buffer, dataFollows = false, credit?: number): Stream | undefined {
     return this.#mux.open(payload, dataFollows, credit);
+  }
+
+  /** The same for a visitor of a client, which must not keep those of other clients out. */
+  openFor(clientId: number, payload: Buffer, dataFollows = false, credit?: number): Stream | undefined {
+    const bytes = (this.#requested.get(clientId) ?? 0) + payload.length;
+    const stream = bytes > MOST_REQUESTED ? undefined : this.open(payload, dataFollows, credit);
+    if (!stream) return undefined;
+    if (this.#requested.size === 0) this.#mux.whenTaken(() => this.#requested.clear());
+    this.#requested.set(clientId, bytes);
+    return stream;
   }
 
   /** For how long nothing was heard of the node, in ms. What has arrived while this process was late is not read yet. */

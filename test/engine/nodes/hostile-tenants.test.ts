@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { ask } from '../../../src/engine/nodes/ask.ts';
+import { HomeOpener } from '../../../src/engine/nodes/home-opener.ts';
 import { tunnelAnswers } from '../../../src/engine/nodes/node-answers.ts';
 import { NodesFace } from '../../../src/engine/nodes/nodes-face.ts';
 import { Frame } from '../../../src/wire/frames.ts';
@@ -51,6 +52,24 @@ test('a tunnel with more targets than a request can name', async () => {
     ?? 0;
   expect(await roundTrip(await visit(port), 'hello')).toBe('hello');
   expect(await roundTrip(visitor, 'after')).toBe('after');
+});
+
+test('visitors of a tunnel with thousands of targets, more at once than a session may queue requests for: those of others are served', async () => {
+  const { entry, nodes, visitor } = await serving();
+  const { host, port: bridgePort } = nodes[0]?.bridge ?? { host: '', port: 0 };
+  await startAgent({ bridge: { host, port: bridgePort } }, { vkey: HOSTILE.vkey });
+  const link = await eventually(() => entry.engine.nodes?.linkTo(HOSTILE.id), (found) => found !== undefined);
+  const socket = { remoteAddress: '127.0.0.1', remotePort: 1 };
+  const open = (clientId: number, bytes: number) =>
+    link && new HomeOpener(link, clientId, false).open(Buffer.alloc(bytes), false, undefined, { of: 'tunnel', id: 1, socket });
+  // In one iteration of the event loop, as while the connection takes nothing.
+  const opened = Array.from({ length: 100 }, () => open(HOSTILE.id, 60_000)).filter((stream) => stream !== undefined);
+  expect(opened).toHaveLength(4);
+  expect(open(CLIENT.id, 200)).toBeDefined();
+  expect(await roundTrip(visitor, 'meanwhile')).toBe('meanwhile');
+  // The connection has taken them.
+  await eventually(() => open(HOSTILE.id, 60_000), (stream) => stream !== undefined);
+  expect(reached(entry)).toEqual(['home']);
 });
 
 test('reports on health that get longer on the way', async () => {
