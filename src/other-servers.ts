@@ -49,7 +49,9 @@ export async function commonClock({ node }: { readonly node: Pick<Store['node'],
   if (Math.abs(ahead) * 1000 > CLOCKS_MS) {
     log.warn(
       { seconds: Math.abs(ahead) },
-      `the clock of this machine is ${ahead > 0 ? 'ahead of' : 'behind'} that of the database: set it, or this server accepts logins, tokens and signatures, and ends clients, at another time than others`,
+      `the clock of this machine is ${
+        ahead > 0 ? 'ahead of' : 'behind'
+      } that of the database: set it, or this server accepts logins, tokens and signatures, and ends clients, at another time than others`,
     );
   }
   return clock;
@@ -124,7 +126,12 @@ export async function joinServers(
   await look(joiningAt);
   // Before that, the clients of the others seem to be away.
   const silent = await engine.nodes?.acquainted(ACQUAINTANCE_MS) ?? [];
-  if (silent.length > 0) log.warn({ nodes: silent }, 'other servers have not reported their agents yet; their clients seem to be away until then');
+  if (silent.length > 0) {
+    log.warn(
+      { nodes: silent, address: nodeAddress },
+      'other servers have not reported their agents yet; their clients seem to be away until then. If that lasts, they cannot reach this one: check ADIT_NODE_ADDRESS',
+    );
+  }
   const figures = () => ({ ...engine.served, lagMs: store.follower.figures.lagMs, stopping: departure.stopping });
   const reports = reportNode({ node: store.node, figures, onReported: look, onDraining: (on) => departure.drain(on), log, onReplaced: onEnd });
   services.changes.subscribe(({ resource }) => {

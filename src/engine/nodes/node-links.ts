@@ -127,7 +127,10 @@ export class NodeLinks {
         failures = 0;
         wait = RETRY.first;
       } catch (error) {
-        log[failures === 0 ? 'warn' : 'debug']({ node: name, host: peer.host, port: peer.port }, `another node cannot be reached: ${messageOf(error)}`);
+        log[failures === 0 ? 'warn' : 'debug'](
+          { node: name, host: peer.host, port: peer.port },
+          `another node cannot be reached: ${messageOf(error)}; if it runs, check its ADIT_NODE_ADDRESS, and the firewall`,
+        );
       }
       await delay(wait, undefined, { signal: this.#closed.signal, ref: false }).catch(() => undefined);
       wait = Math.min(wait * 2, RETRY.longest);
