@@ -10,5 +10,5 @@ test.each([
   const log = new LogRecorder();
   const now = await commonClock({ node: { clock: async () => () => Date.now() + ahead } }, log.logger);
   expect(Math.abs(now() - Date.now() - ahead)).toBeLessThan(1000);
-  expect(log.entries.map(({ msg }) => String(msg).split(':')[0])).toEqual(expected);
+  expect(log.entries.map(({ msg }) => msg.split(':')[0])).toEqual(expected);
 });

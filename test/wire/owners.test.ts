@@ -66,7 +66,7 @@ test('each of many clients gets its share of a session, however many streams oth
 
 test('who waits until all was taken that is queued gets no further behind, although others always send more', async () => {
   const out = new Outbox(new SlowSocket(), () => undefined, true);
-  for (let owner = 0; owner < 3; owner++) new Sender(owner, out);
+  const senders = Array.from({ length: 3 }, (_, owner) => new Sender(owner, out));
   const rounds: number[] = [];
   let round = 0;
   // Each goes on when the one before was taken, as messages for a node that was just reached.
@@ -81,6 +81,7 @@ test('who waits until all was taken that is queued gets no further behind, altho
     out.onDrain();
   }
   out.close();
+  expect(senders.every(({ sent }) => sent > 0)).toBe(true);
   expect(rounds).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
 });
 
