@@ -147,7 +147,7 @@ test('the secret of the links is changed without ending a session between nodes 
   const attacker = await dial(one, NODE_KEY, 'one');
   for (const { engine } of [one, two]) engine.nodes?.useKey(NODE_KEY, 'the next secret');
   (await dial(one, 'the next secret', 'one')).close();
-  for (const { engine } of [one, two]) engine.nodes?.useKey('the next secret', undefined, 100);
+  for (const { engine } of [one, two]) engine.nodes?.useKey('the next secret', undefined, 1000);
   // Each report says it again.
   for (const { engine } of [one, two]) engine.nodes?.useKey('the next secret');
   // The previous one is accepted until all have noticed.
