@@ -11,7 +11,7 @@ import { nodePackage } from './registry-package.mjs';
 import { noticesOf } from './sbom.mjs';
 import { writeServerTree } from './server-tree.mjs';
 
-/** Who answers for the package. `.example` is reserved, so the default is nobody's address: whoever publishes a package sets their own (docs/installing.md). */
+/** Who answers for the package. `.example` is reserved, so the default is nobody's address: to publish a package, set your own (docs/installing.md). */
 const { ADIT_MAINTAINER: MAINTAINER = 'Adit contributors <contributors@adit.example>' } = process.env;
 const own = path.join(root, 'src/packaging/debian');
 /** The only files that are executable. */

@@ -72,7 +72,7 @@ export async function openWorld(api: Api): Promise<World> {
 
   const isLocked = () => api.attempts.lockouts(Date.now()).some(({ source }) => source === lockedAddress);
   const guessed: string[] = [];
-  /** For a minute from now on. Forgets the names of the last time, since whoever asks for lockouts looks at every name that was guessed. */
+  /** For a minute from now on. Forgets the names of the last time, since a request for lockouts looks at every name that was guessed. */
   const lock = () => {
     for (const source of guessed.splice(0)) api.attempts.free({ kind: 'name', source }, Date.now());
     api.attempts.free({ kind: 'address', source: lockedAddress }, Date.now());
