@@ -238,6 +238,8 @@ const queries: Readonly<Record<string, ExpectedField>> = {
     field: () => 'wall { total enabled connected rows { id remark enabled connected tunnelCount hostCount connections rate inletBytes exportBytes } }',
     value: (_id, caller) => ({
       total: seenBy(caller).length,
+      enabled: seenBy(caller).length,
+      connected: 0,
       rows: seenBy(caller).map((id) => ({
         id,
         remark: '',
