@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import process from 'node:process';
 
 /** The processor's time that this thread alone has used, in ms; elsewhere than on Linux that of all threads, which is more. */
-function threadTime(): number {
+export function threadTime(): number {
   const { user, system } = process.cpuUsage(); // brings the kernel's figure up to date, too
   if (process.platform !== 'linux') return (user + system) / 1000;
   return Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;

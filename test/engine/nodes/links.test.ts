@@ -32,10 +32,10 @@ async function prove({ bridge }: TestNode, { key = NODE_KEY, tls = true, said = 
     host: '127.0.0.1',
     port: tls ? bridge.tls.port : bridge.port,
     ...tls && { trust: { fingerprint: '' } },
-    timeoutMs: 2000,
+    timeoutMs: 10_000,
   });
   try {
-    return (await proveHandshake(socket, { timeoutMs: 5000, role: 'node', keyId: keyIdOf(key), key, connection: 0, info: said })).body;
+    return (await proveHandshake(socket, { timeoutMs: 10_000, role: 'node', keyId: keyIdOf(key), key, connection: 0, info: said })).body;
   } finally {
     socket.destroy();
   }
