@@ -39,6 +39,8 @@ export class KnownCounters {
   readonly #learning = new Set<number>();
   /** The clients whose totals could not be read yet. */
   readonly #pending = new Map<number, Pending>();
+  /** The log says that totals cannot be read: once, of whichever client, however many wait for the database. */
+  #failing = false;
 
   constructor(parts: KnownCountersParts) {
     this.#parts = parts;
@@ -92,8 +94,14 @@ export class KnownCounters {
       for (const totals of all) adopt(pending.here, totals);
       this.#known.add(clientId);
       this.#pending.delete(clientId);
+      if (this.#failing) environment.log.info('the counters of clients that have come here can be read again');
+      this.#failing = false;
     } catch (error) {
-      environment.log.warn({ clientId }, `the counters of a client could not be read; tried again: ${messageOf(error)}`);
+      environment.log[this.#failing ? 'debug' : 'warn'](
+        { clientId },
+        `the counters of a client that has come here could not be read; tried again, and stored then: ${messageOf(error)}`,
+      );
+      this.#failing = true;
       // The state of the client stays unsaved, which brings it here again.
       await new Promise((resolve) => {
         setTimeout(resolve, AGAIN_MS).unref();

@@ -105,6 +105,27 @@ test('a client that goes to another node and comes back, while this one learns i
   expect(node.engine.clientState(CLIENT.id)?.inletBytes).toBe(200);
 });
 
+test('the log says once that counters cannot be read, however many clients come, and once that they can be again', async () => {
+  let away = true;
+  let asked = 0;
+  const storedTotals = async () => {
+    asked++;
+    if (away) throw new Error('the database is away');
+    return undefined;
+  };
+  const node = await startNode('one', { node: { name: 'one', version: '0.0.1', key: NODE_KEY, amongOthers: true, storedTotals } });
+  const { engine, log } = node;
+  for (const id of [2, 3]) await engine.apply({ kind: 'client', client: { ...CLIENT, id, vkey: `vkey ${id}` } });
+  for (const key of [CLIENT.vkey, 'vkey 2', 'vkey 3']) await RawPeer.connect(node, { key });
+  await eventually(() => asked, (count) => count === 3);
+  const counted = () => [1, 2, 3].map((id) => engine.nodes?.counts(id));
+  await eventually(() => counted().length > 0 && asked, (count) => count === 6);
+  away = false;
+  await eventually(counted, (all) => all.every(Boolean));
+  const lines = log.entries.filter(({ level, msg }) => level >= 30 && msg.startsWith('the counters')).map(({ level }) => level);
+  expect(lines).toEqual([40, 30]);
+});
+
 /** A process with this clock, which was never away, and receives something from nodes when the test says. */
 function absenceAt(start: number) {
   let now = start;
