@@ -124,5 +124,8 @@ test('a refusal is logged once, with a note that the previous record stays activ
   expect(said).toEqual(['tunnel a', 'tunnel a']);
   answer('a', 5, 'the port is taken');
   expect(log.entries.filter(({ msg }) => msg.includes('the previous record stays active'))).toHaveLength(1);
+  declarer.set([tunnel('a', 81)]);
+  answer('a', 5, 'the port is not allowed');
+  expect(log.entries.map(({ msg }) => msg)).toContainEqual(expect.stringContaining('the server refuses it: the port is not allowed'));
   declarer.lost();
 });

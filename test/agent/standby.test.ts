@@ -66,7 +66,7 @@ test('it goes to another server when its own is not among the others any more, o
   const [first, second] = [await startEngine(), await startEngine()];
   const { standby } = standbyBeside([]);
   standby.use({ servers: [placeOf(first)], here: false }, OWN);
-  await eventually(() => first.engine.counts.standbys, (count) => count === 1);
+  await eventually(() => standby.place, (place) => place !== undefined);
   standby.use({ servers: [placeOf(second)], here: false }, OWN);
   await eventually(() => [first, second].map(({ engine }) => engine.counts.standbys), ([one, other]) => one === 0 && other === 1);
   standby.use({ servers: [placeOf(first), placeOf(second)], here: false }, OWN);

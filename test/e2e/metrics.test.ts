@@ -1,12 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { call, signedNow } from '../support/processes.ts';
 import { serve } from '../support/served.ts';
-import { roundTrip, startEcho, visit } from '../support/target.ts';
+import { roundTrip, startEcho, visit, visitUntilClosed } from '../support/target.ts';
 
 test('only administrators can read the metrics, in the Prometheus format', async () => {
-  const { server, tunnel } = await serve((await startEcho()).address);
+  const { server, tunnel } = await serve((await startEcho()).address, { client: { max_conn: 1 } });
   const visitor = await visit(tunnel.port);
   await roundTrip(visitor, 'hello');
+  await visitUntilClosed(tunnel.port);
   const url = `http://127.0.0.1:${server.httpPort}/metrics`;
   const { auth_key: key, timestamp } = signedNow();
   const answer = await fetch(url, { headers: { 'x-adit-auth-key': key, 'x-adit-timestamp': String(timestamp) } });
@@ -16,6 +17,7 @@ test('only administrators can read the metrics, in the Prometheus format', async
     const line of [
       'adit_sessions 1',
       'adit_visitors 1',
+      'adit_refused_connections{cause="connections"} 1',
       'adit_traffic_bytes{direction="inlet"} 5',
       'adit_traffic_bytes{direction="export"} 5',
       'adit_garbage_total 0',

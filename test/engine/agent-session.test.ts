@@ -43,7 +43,7 @@ test.each([[true, true], [false, false]])('an agent that respects credit (%s) is
   socket.destroy();
 });
 
-test('an agent that has declared a tunnel reports on no host with the same id', async () => {
+test('an agent that has declared a tunnel reports on no host with the same id, and no longer on the tunnel when it has withdrawn it', async () => {
   const socket = new EmptySocket();
   const outcome = { id: 5, port: 0, error: '' };
   const declared: string[] = [];
@@ -52,8 +52,12 @@ test('an agent that has declared a tunnel reports on no host with the same id', 
     declared.push(name);
     return outcome;
   };
+  const withdraw = async () => {
+    declared.pop();
+    return { id: 0, port: 0, error: '' };
+  };
   startSession(socket, {
-    records: { declare, withdraw: async () => outcome, close: () => undefined },
+    records: { declare, withdraw, close: () => undefined },
     onHealth: ({ of, id }) => reported.push(`${of} ${id}`),
   });
   const say = (message: object): void => receive(socket, Frame.CONTROL, 0, Buffer.from(JSON.stringify(message)));
@@ -62,6 +66,10 @@ test('an agent that has declared a tunnel reports on no host with the same id', 
   await eventually(() => declared.length, (count) => count > 0);
   for (const kind of ['host', 'tunnel']) say({ type: 'health', of: kind, id: 5, targets: [] });
   await eventually(() => reported.length, (count) => count > 0);
+  expect(reported).toEqual(['tunnel 5']);
+  say({ type: 'withdraw', kind: 'tunnel', name: 'web' });
+  await eventually(() => declared.length, (count) => count === 0);
+  say({ type: 'health', of: 'tunnel', id: 5, targets: [] });
   expect(reported).toEqual(['tunnel 5']);
   socket.destroy();
 });

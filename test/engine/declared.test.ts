@@ -7,6 +7,7 @@ import { keyIdOf, proveHandshake } from '../../src/wire/handshake.ts';
 import { Mux } from '../../src/wire/mux.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { declaredTunnelOf } from '../support/declared-entries.ts';
+import { eventually } from '../support/eventually.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { CLIENT, fresh, launchAgent, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
 
@@ -80,6 +81,19 @@ test('what was declared ends with the session, and is declared again in the next
   await server.engine.apply({ kind: 'client', client: ALLOWED });
   while (kept.names.length < 2) await new Promise(setImmediate);
   expect(kept.names).toEqual(['a', 'a']);
+});
+
+test('an agent that takes no new connections any more still gets the answer to what it has declared', async () => {
+  const server = await startEngine({ stored: { clients: [{ ...ALLOWED, ...fresh }] } });
+  const kept = new Kept();
+  server.engine.keepDeclared(kept);
+  const agent = await session(server, true);
+  agent.send({ type: 'tunnel', name: 'a', tunnel: TUNNEL });
+  agent.send({ type: 'drain' });
+  await server.log.line(/the agent takes no new connections/);
+  kept.answer?.();
+  await eventually(() => agent.messages.length, (count) => count > 0);
+  expect(agent.messages).toContainEqual({ type: 'declared', kind: 'tunnel', name: 'a', id: 1, port: 80, error: '' });
 });
 
 test('an agent that declares more at once than it may is cut off, and nothing is kept of one without a file', async () => {

@@ -4,8 +4,8 @@ import { expect, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
 import { LOGIN, startProxy } from '../support/http-proxy.ts';
 import { hashOf, receive, sendPayload } from '../support/payload.ts';
-import { closed, occupyPort, readAll, startTarget, visit } from '../support/target.ts';
-import { CLIENT, fresh } from '../support/tunnel.ts';
+import { closed, occupyPort, readAll, refusal, startTarget, visit } from '../support/target.ts';
+import { CLIENT, fresh, tunnelOf } from '../support/tunnel.ts';
 
 /** Says `request` and ends; everything that the proxy answers. */
 async function ask(port: number, request: string): Promise<string> {
@@ -240,6 +240,37 @@ test('a visitor that disconnects cancels the dial, and stopping the tunnel close
   await server.engine.apply({ kind: 'client', client: { ...CLIENT, enabled: false } });
   await closed(waiting);
   expect(target.connections).toHaveLength(1);
+});
+
+test('a visitor that is not admitted is reset', async () => {
+  const { port } = await startProxy({ stored: { clients: [{ ...CLIENT, ...fresh, blackIpList: ['127.0.0.1'] }] } });
+  expect(await refusal(port)).toBe('ECONNRESET');
+});
+
+test('a visitor that is gone in the middle of a request is no error', async () => {
+  const { server, port } = await startProxy();
+  const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+  const target = await startScript([answer, answer]);
+  const request = `GET http://127.0.0.1:${target.port}/ HTTP/1.1\r\nHost: a\r\n\r\n`;
+  const [gone, other] = [await visit(port), await visit(port)];
+  gone.write(`${request}GET `);
+  await readUntil(gone, 'ok');
+  gone.resetAndDestroy();
+  other.write(request);
+  await readUntil(other, 'ok');
+  expect(server.log.entries.filter(({ msg }) => /could not be served/.test(msg))).toEqual([]);
+});
+
+test('new settings of the tunnel leave the connections of its visitors open', async () => {
+  const { server, port, id } = await startProxy();
+  const target = await startScript(['HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none', 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\ntwo']);
+  const request = `GET http://127.0.0.1:${target.port}/ HTTP/1.1\r\nHost: a\r\n\r\n`;
+  const visitor = await visit(port);
+  visitor.write(request);
+  await readUntil(visitor, 'one');
+  await server.engine.apply({ kind: 'tunnel', tunnel: tunnelOf({ mode: 'httpProxy', id, port, targets: ['127.0.0.1:1'] }) });
+  visitor.write(request);
+  expect(await readUntil(visitor, 'two')).toMatch(/^HTTP\/1.1 200 OK\r\n/);
 });
 
 test('a draining server does not wait for idle visitors, but for those with a response under way', async () => {

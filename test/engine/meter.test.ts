@@ -1,5 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
+import { ClientUsage } from '../../src/engine/limits/client-usage.ts';
 import { Meter, Ticker } from '../../src/engine/limits/meter.ts';
+import { CLIENT } from '../support/tunnel.ts';
 
 function meter(): { ticker: Ticker; meter: Meter } {
   const ticker = new Ticker();
@@ -57,6 +59,25 @@ test('a reset subtracts what was counted until then; the rate is only what moves
   m.countExport(7);
   ticker.tick();
   expect(m.rate).toBe(7);
+  ticker.stop();
+});
+
+test('a reset is taken although nothing moves', () => {
+  const { ticker, meter: m } = meter();
+  m.reset({ inletBytes: 1, exportBytes: 1 });
+  expect([...ticker.takeChanged().tunnel]).toEqual([m.id]);
+  ticker.stop();
+});
+
+test('that the flow limit is passed is said once, and again when the limits change', () => {
+  const ticker = new Ticker();
+  let said = 0;
+  const limits = { ...CLIENT, flowLimit: 10 };
+  const client = new ClientUsage(ticker, limits, { inletBytes: 0, exportBytes: 0 }, () => said++);
+  client.countInlet(11);
+  expect([client.mayPass(), client.mayPass(), said]).toEqual([false, false, 1]);
+  client.setLimits(limits);
+  expect([client.mayPass(), said]).toEqual([false, 2]);
   ticker.stop();
 });
 

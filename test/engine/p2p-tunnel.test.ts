@@ -82,6 +82,19 @@ test('a visitor that is stopped lets open connections end, on every path', async
   await eventually(() => server.engine.counts.visits, (visits) => visits === 0);
 });
 
+test('when the server is drained, a direct path ends with its last connection', async () => {
+  const { server, agent, visitor } = await visiting();
+  const direct = visitor.log.entries.some(({ msg }) => msg.startsWith('direct path to'));
+  const socket = await visit(visitor.port);
+  await roundTrip(socket, 'x');
+  const drained = server.engine.drain(60_000);
+  await visitor.log.line(/shutting down/);
+  expect(await roundTrip(socket, 'still')).toBe('still');
+  socket.end();
+  if (direct) await agent.log.line(/^direct path with a visitor of tunnel \d+ ended: /);
+  expect(await drained).toBe(0);
+});
+
 /** A STUN server on ports of its own. */
 async function stunServer(port = 0): Promise<{ stunServer: StunServer; ports: readonly number[] }> {
   const stunServer = new StunServer({ sockets: netBackend, log: pino({ level: 'silent' }), host: '127.0.0.1', port });

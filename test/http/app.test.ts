@@ -35,6 +35,11 @@ test('a server that is not known to be reached over HTTPS sends no script that i
   expect([response.status, await response.text()]).toEqual([409, expect.stringContaining('not known to be reached over HTTPS')]);
 });
 
+test('an executable of the agent that the operator has not put there is not found', async () => {
+  const app = await start();
+  expect((await fetch(`${app.url}/agent/adit-agent-linux-x64`)).status).toBe(404);
+});
+
 test('an unexpected error of an enrolment is not answered as a refusal', async () => {
   let isBroken = false;
   const app = await start({

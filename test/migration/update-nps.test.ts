@@ -1,7 +1,8 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { eachDialect } from '../support/database.ts';
 import { falseCounts } from '../support/false-counts.ts';
 import { everything, importFolder, npsClient, npsFolder, npsHost, npsTunnel, npsUser } from '../support/nps-folder.ts';
+import { statementsOf } from '../support/statements.ts';
 
 const platform = { ID: 'p', Wildcard: '*.example.org', CertFilePath: '', KeyFilePath: '' };
 const secret = { Mode: 'secret', Port: 0 };
@@ -50,10 +51,13 @@ eachDialect('--update', (databases) => {
         npsHost({ Id: 5, Host: 'b.example.org', ...onPlatform }),
         npsHost({ Id: 6, Host: 'a.example.org', ...onPlatform }),
       ],
-      global: { PlatformDomains: [platform, { ...platform, ID: 'q', Wildcard: '*.example.info' }, { ...platform, ID: 'r', Wildcard: '*.example.net' }] },
+      global: {
+        ServerUrl: 'https://nps.example.net',
+        PlatformDomains: [platform, { ...platform, ID: 'q', Wildcard: '*.example.info' }, { ...platform, ID: 'r', Wildcard: '*.example.net' }],
+      },
     }, folder);
     const report = await importFolder(store, folder, { update: true });
-    expect(report).toMatchObject({ outcome: 'done', problems: [] });
+    expect(report).toMatchObject({ outcome: 'done', problems: [], counts: { globalSettings: { added: 0, changed: 1 } } });
     const { db } = store;
     const orderBy = { id: 'asc' } as const;
     expect(await db.user.findMany({ orderBy, select: { username: true } })).toEqual([{ username: 'bob' }, { username: 'alice' }]);
@@ -112,6 +116,21 @@ eachDialect('--update', (databases) => {
     npsFolder(keyed((n) => `key${(n + 1) % 501}`), folder);
     expect(await importFolder(store, folder, { update: true })).toMatchObject({ outcome: 'done', problems: [], counts: { client: { changed: 501 } } });
     expect((await store.db.client.findMany({ orderBy: { id: 'asc' } })).at(-1)?.vkey).toBe('key0');
+  });
+
+  test('an import that takes long asks the database something meanwhile, so that the connection does not count as lost', async () => {
+    const store = await databases.openEmpty();
+    const folder = npsFolder({ clients: Array.from({ length: 200 }, (_, n) => npsClient({ Id: n + 2 })) });
+    const asked = async (step: number): Promise<boolean> => {
+      let now = 0;
+      const clock = jest.spyOn(performance, 'now').mockImplementation(() => now += step);
+      try {
+        return (await statementsOf(store, () => importFolder(store, folder, { dryRun: true }))).includes('SELECT 1');
+      } finally {
+        clock.mockRestore();
+      }
+    };
+    expect([await asked(0), await asked(600)]).toEqual([false, true]);
   });
 
   test('if one of two that exchange their values cannot be imported, the other one cannot either', async () => {

@@ -221,6 +221,62 @@ const explanations: readonly Explanation[] = [
     why:
       'The caller goes on in the iteration of the event loop in which the listeners open or close, instead of after it: nothing can connect in between. In the loop: all at once instead of some.',
   },
+  {
+    file: 'src/engine/vhost/tls/https-front.ts',
+    line: 'if (!secureContext) {',
+    change:
+      `if (!secureContext) { this.#context.trace?.say(socket, 'refused', { cause: 'the host has no certifi… → if (false) { this.#context.trace?.say(socket, 'refused', { cause: 'the host has no certificate', ho…`,
+    why: 'Node refuses the handshake with the same alert, since it has no certificate either: only a line of the log of visitors is missing.',
+  },
+  {
+    file: 'src/engine/tunnels/http-proxy-visitor.ts',
+    line: '#idle = false;',
+    change: 'false → true',
+    why: '`serve` sets it before anything can ask for it.',
+  },
+  {
+    file: 'src/wire/base-socket.ts',
+    line: 'sink?.onData(lent && !sink.borrows ? Buffer.from(chunk) : chunk);',
+    change: 'lent && !sink.borrows ? Buffer.from(chunk) : chunk → true ? Buffer.from(chunk) : chunk',
+    why: 'All bytes are copied for their reader, also those that it may keep or that it copies itself: slower, with the same bytes.',
+  },
+  {
+    file: 'src/stream-handlers/files/file-server.ts',
+    line: `page(response, error ? 500 : 404, error ? 'The agent could not read this.' : 'There is nothing here.');`,
+    change: 'error ? 500 : 404 → false ? 500 : 404',
+    why: 'Only when the directory disappears between two looks at it, which no test can arrange.',
+  },
+  {
+    file: 'src/store/hot/host-page.ts',
+    line: `indexed: (order = 'ID') => order === 'ID' || (!movingOrders.has(order) && clientId === undefined && ownerId !== null),`,
+    change: '!movingOrders.has(order) && clientId === undefined → !movingOrders.has(order) || clientId === undefined',
+    why: 'A list is searched by an index or sorted, as the cost is estimated: the same rows, at another speed.',
+  },
+  {
+    file: 'src/engine/http/plain-head.ts',
+    line: 'if (cut > start) at += from.copy(out, at, start, cut);',
+    change: 'cut > start → cut >= start',
+    why: 'No bytes are copied, by a call: slower, with the same head.',
+  },
+  {
+    file: 'src/engine/bridge/visitor-session.ts',
+    line: `if (data?.type === 'drain') this.log.debug('the visitor program is shutting down');`,
+    change:
+      `if (data?.type === 'drain') this.log.debug('the visitor program is shutting down'); else if (data?.… → if (false) this.log.debug('the visitor program is shutting down'); else if (data?.type === 'path') …`,
+    why: 'The log says that the server does not know the message instead of what it means, on the level debug.',
+  },
+  {
+    file: 'src/engine/tunnels/connections.ts',
+    line: 'const stream = full ? undefined : session.open(payload, dataFollows, credit, session.elsewhere ? this.#visitorOf(socket) : undefined);',
+    change: 'session.elsewhere ? this.#visitorOf(socket) : undefined → true ? this.#visitorOf(socket) : undefined',
+    why: 'A session with an agent does not look at the visitor.',
+  },
+  {
+    file: 'src/wire/stream.ts',
+    line: 'if (more === 0) return;',
+    change: 'if (more === 0) return; → if (false) return;',
+    why: '0 is added to what is held, which changes nothing.',
+  },
 ];
 
 /** Why a mutant survives. @param root of the repository */

@@ -13,5 +13,7 @@ test('a port whose handle does not arrive is given up, and closed if it arrives 
   ports.onMessage({ type: 'shared', id: 1, problem: '' }, { close: () => closed++ });
   expect(closed).toBe(1);
   await expect(ports.claim('udp 9001', () => undefined)).rejects.toMatchObject({ code: 'ETIMEDOUT' });
+  // Others may have it first, while all start.
+  expect(sent.at(-1)).toEqual({ type: 'claim', id: 2, name: 'udp 9001', now: false });
   for (let times = 0; times < 2; times++) await expect(ports.claimNow('udp 9002')).rejects.toMatchObject({ code: 'ETIMEDOUT' });
 });

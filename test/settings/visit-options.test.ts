@@ -28,6 +28,12 @@ test.each([
   });
 });
 
+test('TLS is used with --tls or a fingerprint, and only then', () => {
+  const tls = (given: object) => readVisitOptions({ ...flags, ...given }, {}).tls;
+  const pinned = 'ab'.repeat(32);
+  expect([tls({}), tls({ tls: true }), tls({ tlsFingerprint: pinned })]).toEqual([undefined, { fingerprint: '' }, { fingerprint: pinned }]);
+});
+
 test('the password comes from a flag, a file or the environment', () => {
   expect(readVisitOptions({ ...flags, password: undefined, passwordFile }, { ADIT_VISIT_PASSWORD: 'e' }).password).toBe('from-file');
   expect(readVisitOptions({ ...flags, password: undefined }, { ADIT_VISIT_PASSWORD: 'e' }).password).toBe('e');

@@ -53,7 +53,7 @@ export function testApps(): (options?: Partial<AppOptions & Pick<ServiceParts, '
       legacy: (_request, _response, next) => next(),
       metrics: (_request, _response, next) => next(),
       auditDownload: auditDownload(api.services, callers, log),
-      agents: agentFiles(api.services, { dataDir: '' }),
+      agents: agentFiles(api.services, { dataDir: '/nowhere' }),
       overTls: false,
       health: {},
       version: '1.2.3',

@@ -188,3 +188,18 @@ test('what was counted too much is looked at again before anything is reset', ()
   budget.add(1000);
   expect([budget.tight, reset]).toEqual([true, [0, 1]]);
 });
+
+test('streams are reset until exactly three quarters of the limit are held', () => {
+  const reset: number[] = [];
+  const held = [100, 50, 100].map((unread, index) => ({
+    peer: '192.0.2.1',
+    recount: () => unread,
+    reset: () => {
+      reset.push(index);
+      budget.add(-unread);
+    },
+  }));
+  const budget: UnreadBudget = new UnreadBudget(() => held, { tight: 100, most: 200 });
+  budget.add(1000);
+  expect(reset).toEqual([0]);
+});

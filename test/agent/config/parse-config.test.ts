@@ -90,9 +90,13 @@ describe("the text of an agent's configuration file", () => {
     ['one port of two tunnels', '[tunnels.a]\ntype = "tcp"\ntargets = ["1"]\nport = 80\n[tunnels.b]\ntype = "socks5"\nport = 80', [
       'a.toml:7: tunnels.b.port: is that of tunnels.a too',
     ]],
-    ['one password of two tunnels', ['a', 'b'].map((name) => `[tunnels.${name}]\ntype = "secret"\ntargets = ["1"]\npassword = "p"`).join('\n'), [
-      'a.toml:8: tunnels.b.password: is that of tunnels.a too',
-    ]],
+    [
+      'one password of two tunnels',
+      [['a', 'secret'], ['b', 'p2p']].map(([name, type]) => `[tunnels.${name}]\ntype = "${type}"\ntargets = ["1"]\npassword = "p"`).join('\n'),
+      [
+        'a.toml:8: tunnels.b.password: is that of tunnels.a too',
+      ],
+    ],
     ['half a certificate', '[hosts.a]\nhost = "a.example"\ntargets = ["1"]\ncertificate = "a.pem"', ['a.toml:1: hosts.a.private_key: is missing']],
     ['a name of its own below a platform domain', '[hosts.a]\nhost = "a.example"\nplatform_domain = "d"\nplatform_prefix = "a"\ntargets = ["1"]', [
       'a.toml:2: hosts.a.host: must not be given together with a platform domain',

@@ -143,9 +143,9 @@ test('an address on a blacklist stays refused', async () => {
 
 test('over HTTP/2 it works alike', async () => {
   const session = http2.connect(`https://127.0.0.1:${rig.httpsPort}`, { servername: name, rejectUnauthorized: false });
-  const request = async (headers: http2.OutgoingHttpHeaders, body?: string) => {
-    const stream = session.request({ ':authority': name, ...headers }, { endStream: body === undefined });
-    if (body !== undefined) stream.end(body);
+  const request = async (headers: http2.OutgoingHttpHeaders, ...body: readonly string[]) => {
+    const stream = session.request({ ':authority': name, ...headers }, { endStream: body.length === 0 });
+    for (const [index, piece] of body.entries()) stream[index === body.length - 1 ? 'end' : 'write'](piece);
     const [answer] = await once(stream, 'response') as [http2.IncomingHttpHeaders];
     stream.resume();
     return { status: answer[':status'], location: answer.location };
@@ -159,6 +159,7 @@ test('over HTTP/2 it works alike', async () => {
     origin: `https://${name}`,
     'sec-fetch-site': 'same-origin',
   };
+  expect(await request(headers, `${said}&x=${'x'.repeat(3000)}`, 'x'.repeat(3000))).toEqual({ status: 401 });
   expect(await request(headers, said)).toEqual({ status: 303, location: '/here' });
   expect(await request({ ':path': '/here' })).toMatchObject({ status: 200 });
   session.close();
