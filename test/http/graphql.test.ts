@@ -22,6 +22,12 @@ function get(url: string, headers: Readonly<Record<string, string>>, method = 'G
 const refusal = async (response: Response) => ({ status: response.status, body: await response.json() as unknown });
 const error = (code: string, message: unknown = expect.any(String)) => ({ errors: [{ message, extensions: { code } }] });
 
+test('each address of a list is an item of its own', async () => {
+  const app = await start();
+  const response = await app.graphql({ query: 'mutation { createClient(input: { blocklist: ["192.0.2.1", "192.0.2.0/24"] }) { blocklist } }' });
+  expect(await response.json()).toEqual({ data: { createClient: { blocklist: ['192.0.2.1', '192.0.2.0/24'] } } });
+});
+
 describe('authentication', () => {
   test('the administrator by name and password; nobody without', async () => {
     const app = await start();

@@ -48,6 +48,12 @@ eitherDialect('logins and sessions', (databases) => {
     }
   });
 
+  test('blanks around a password belong to it', async () => {
+    await api.signed('/user/edit/', { id: 1, password: ' spaced out ' });
+    expect((await verify('alice', 'spaced out')).body).toEqual(incorrect);
+    await logIn('alice', ' spaced out ');
+  });
+
   test('the cookie is out of reach of scripts and other sites, another at each login, and dead after logout', async () => {
     const answer = await verify('alice', 'alices password');
     expect(answer.headers.get('set-cookie')).toMatch(/^beegosessionID=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/);

@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import tls from 'node:tls';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
+import { ConnectionShares } from '../../../src/rules/connection-shares.ts';
 import { covering, other } from '../../support/certificates.ts';
+import { eventually } from '../../support/eventually.ts';
 import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
 
 const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: X\r\nX: 1\r\n\r\nhello';
@@ -55,6 +57,15 @@ test("a visitor that sends no server name gets the host of the server's own name
   session.close();
   hosts.serverName = 'nobody.example.net';
   await expect(ask(httpsPort, '')).rejects.toThrow(/unrecognized name/);
+});
+
+test('the place of a handshake is given back to the address that had it', async () => {
+  const [enter, leave] = [jest.spyOn(ConnectionShares.prototype, 'enter'), jest.spyOn(ConnectionShares.prototype, 'leave')];
+  const origin = await startRawOrigin((_text, socket) => socket.write(hello));
+  const { httpsPort } = await startVhost([hostOf({ host: 'x.p.example.com', targets: [origin.target], ...pem })]);
+  await ask(httpsPort, 'x.p.example.com');
+  await eventually(() => leave.mock.calls.length, (count) => count === enter.mock.calls.length);
+  expect(leave.mock.calls).toEqual(enter.mock.calls);
 });
 
 test('a session is resumed', async () => {
