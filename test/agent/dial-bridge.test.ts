@@ -15,7 +15,7 @@ test('the connect and the handshake have a timeout each', async () => {
     },
   };
   const bridge = { sockets, server: { host: '127.0.0.1', port }, timeouts: { connectMs: 60_000, handshakeMs: 50 } };
-  const dialled = dialBridge(bridge, { role: 'mux', keyId: keyIdOf('k'), key: 'k', connection: 0, info: {} });
-  await expect(dialled).rejects.toMatchObject({ name: 'HandshakeError', code: 'timeout' });
+  const dialed = dialBridge(bridge, { role: 'mux', keyId: keyIdOf('k'), key: 'k', connection: 0, info: {} });
+  await expect(dialed).rejects.toMatchObject({ name: 'HandshakeError', code: 'timeout' });
   expect(connects).toEqual([60_000]);
 });
