@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { BridgeAddress } from './engine/bridge/bridge.ts';
+import { ownProgram } from './own-program.ts';
+import { shellWord } from './rules/shell-word.ts';
 import type { LoadedSettings } from './settings/load.ts';
 import { secretsFile, storedSecrets } from './settings/secrets.ts';
 import type { Settings } from './settings/settings.ts';
@@ -67,7 +69,7 @@ Next, in another terminal:
   AUTH_KEY=${authKey}
   sign() { t=$(date +%s); echo "auth_key=$(printf %s "$AUTH_KEY$t" | md5sum | cut -c1-32)&timestamp=$t"; }
   id=$(${curl} -s -d "$(sign)" -d remark=first -d vkey=${vkey} ${url}/client/add/ | tee /dev/stderr | grep -o '"id":[0-9]*' | cut -d: -f2)
-  npx adit agent ${place} --vkey ${vkey} &
+  ${ownProgram().map(shellWord).join(' ')} agent ${place} --vkey ${vkey} &
   ${curl} -s -d "$(sign)" -d client_id=$id -d type=tcp -d target=127.0.0.1:22 -d port=9001 ${url}/index/add/
 Then port 9001 of this machine leads to port 22 of the agent's machine. Ctrl-C here stops the server.`;
 }

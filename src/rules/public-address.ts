@@ -1,5 +1,6 @@
 import { formatHostPort } from './host-port.ts';
 import { isWildcard } from './host-name.ts';
+import { shellWord } from './shell-word.ts';
 
 /** The columns of a host that determine its public URLs. */
 export interface PublicHost {
@@ -51,15 +52,11 @@ export interface BridgePlace {
 }
 
 /**
- * The command that runs a client's agent, for a POSIX shell: over TLS with the server's fingerprint pinned, if the server has a TLS port. The
- * key is passed in the environment, so that other users of the machine don't see it in the process list.
+ * The command that runs a client's agent, for a POSIX shell, in the directory of the file that the server serves (src/http/agent-files.ts): over TLS with the server's
+ * fingerprint pinned, if the server has a TLS port. Not with npx, which would download whatever package has that name. The key is passed in the environment, so that
+ * other users of the machine don't see it in the process list.
  */
 export function agentCommand(vkey: string, serverName: string, { port, tls }: BridgePlace): string {
-  const server = quoted(formatHostPort({ host: serverName, port: tls.port > 0 ? tls.port : port }));
-  return `ADIT_VKEY=${quoted(vkey)} npx adit agent --server ${server}${tls.port > 0 ? ` --tls-fingerprint ${quoted(tls.fingerprint)}` : ''}`;
-}
-
-/** A text quoted as one word for a POSIX shell. */
-function quoted(text: string): string {
-  return /^[\w.:-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+  const server = shellWord(formatHostPort({ host: serverName, port: tls.port > 0 ? tls.port : port }));
+  return `ADIT_VKEY=${shellWord(vkey)} node adit-agent.mjs agent --server ${server}${tls.port > 0 ? ` --tls-fingerprint ${shellWord(tls.fingerprint)}` : ''}`;
 }

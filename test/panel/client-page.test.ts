@@ -35,7 +35,7 @@ describeWith('chromium', 'the page of a client', () => {
     expect(await commandOf()).not.toContain('key of the page');
     await press(page, 'systemd unit');
     await shows(page, '/etc/systemd/system/adit-agent.service');
-    expect(await commandOf()).toContain('ExecStart=/usr/bin/env npx adit agent --server');
+    expect(await commandOf()).toContain('ExecStart=/usr/bin/env node /usr/local/lib/adit-agent/adit-agent.mjs agent --server');
     await press(page, 'Configuration file');
     await press(page, 'Show the key');
     expect(await commandOf()).toContain('vkey = "key of the page"');

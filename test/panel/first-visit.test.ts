@@ -1,8 +1,12 @@
+import { writeFileSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Child } from '../support/child.ts';
 import { startAgent } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
+import { scratchDirectory } from '../support/scratch.ts';
 import { accessibilityProblems } from './axe.ts';
 import { enter, logIn, password, press, shows, testPanel } from './panel.ts';
 
@@ -28,7 +32,12 @@ describeWith('chromium', 'the panel of a fresh server', () => {
     const command = await page.$eval('.cmd pre', (element) => element.textContent ?? '');
     const key = /ADIT_VKEY='?([^' ]+)/.exec(command)?.[1] ?? '';
     expect(command).toContain(`--server 127.0.0.1:${panel.server().tlsPort} --tls-fingerprint ${panel.server().fingerprint}`);
-    const agent = await startAgent(panel.server(), key, {}, 'pinned');
+    const link = await page.$eval('a[download]', (element) => element.href);
+    expect(link).toBe(`${panel.origin()}/agent/adit-agent.mjs`);
+    const machine = scratchDirectory();
+    writeFileSync(path.join(machine, 'adit-agent.mjs'), await (await fetch(link, { headers: { connection: 'close' } })).bytes());
+    // env, so that the shell becomes the agent, which then ends with it.
+    const agent = new Child('/bin/sh', ['-c', `cd '${machine}' && exec env ${command}`]);
     await shows(page, 'What should visitors reach');
     expect(await accessibilityProblems(page)).toEqual([]);
     await enter(page, 'Target', `127.0.0.1:${(target.address() as AddressInfo).port}`);

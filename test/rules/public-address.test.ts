@@ -35,7 +35,7 @@ test.each([
 
 /** What a shell makes of a command: the key, and the words after the program's name. */
 function run(command: string): string[] {
-  return execFileSync('/bin/sh', ['-c', `npx() { printf '%s\\0' "$ADIT_VKEY" "$@"; }\n${command}`], { encoding: 'utf8' }).split('\0').slice(0, -1);
+  return execFileSync('/bin/sh', ['-c', `node() { printf '%s\\0' "$ADIT_VKEY" "$@"; }\n${command}`], { encoding: 'utf8' }).split('\0').slice(0, -1);
 }
 
 test.each(['plain-key_1.2', "it's", '$(touch x) `y` "z" \\ ; & | * ~ #', 'zwei Wörter', '-v', '\n'])(
@@ -43,7 +43,7 @@ test.each(['plain-key_1.2', "it's", '$(touch x) `y` "z" \\ ; & | * ~ #', 'zwei W
   (vkey) => {
     expect(run(agentCommand(vkey, 'adit.example', { port: 8024, tls: { port: 8025, fingerprint: 'ab'.repeat(32) } }))).toEqual([
       vkey,
-      'adit',
+      'adit-agent.mjs',
       'agent',
       '--server',
       'adit.example:8025',
@@ -52,7 +52,7 @@ test.each(['plain-key_1.2', "it's", '$(touch x) `y` "z" \\ ; & | * ~ #', 'zwei W
     ]);
     expect(run(agentCommand(vkey, '2001:db8::1', { port: 8024, tls: { port: 0, fingerprint: '' } }))).toEqual([
       vkey,
-      'adit',
+      'adit-agent.mjs',
       'agent',
       '--server',
       '[2001:db8::1]:8024',
@@ -63,12 +63,12 @@ test.each(['plain-key_1.2', "it's", '$(touch x) `y` "z" \\ ; & | * ~ #', 'zwei W
 test("the server's name and fingerprint are quoted for the shell", () => {
   // Brackets are a pattern: zsh refuses one that matches no file.
   expect(agentCommand('key', '2001:db8::1', { port: 8024, tls: { port: 0, fingerprint: '' } })).toBe(
-    "ADIT_VKEY=key npx adit agent --server '[2001:db8::1]:8024'",
+    "ADIT_VKEY=key node adit-agent.mjs agent --server '[2001:db8::1]:8024'",
   );
   const odd = "a'b $(exit 1) `exit 1`; exit 1 #";
   expect(run(agentCommand('key', odd, { port: 1, tls: { port: 2, fingerprint: odd } }))).toEqual([
     'key',
-    'adit',
+    'adit-agent.mjs',
     'agent',
     '--server',
     `${odd}:2`,

@@ -87,7 +87,7 @@ eitherDialect('what the server says of itself', (databases) => {
     const api = await seeded({ publicUrl: 'https://panel.example:8443/adit', hostPorts: { httpPort: 8080, httpsPort: 443 } });
     expect(await api.ok(where)).toEqual({
       server: { publicAddress: 'panel.example', hostHttpPort: 8080, hostHttpsPort: 443 },
-      client: { agentCommand: `ADIT_VKEY=key1 npx adit agent --server panel.example:8025 --tls-fingerprint ${'ab'.repeat(32)}` },
+      client: { agentCommand: `ADIT_VKEY=key1 node adit-agent.mjs agent --server panel.example:8025 --tls-fingerprint ${'ab'.repeat(32)}` },
       tunnel: { publicAddress: 'panel.example:10001' },
       host: { publicUrls: ['https://h1.example.com/', 'http://h1.example.com:8080/'] },
     });

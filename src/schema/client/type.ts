@@ -27,7 +27,7 @@ export const Client = builder.prismaObject('Client', {
       agentCommand: t.string({
         nullable: true,
         description:
-          "The command that starts the agent, for a POSIX shell. Contains the key. Null if the server's `publicAddress` is not set, and for tokens without `secrets`.",
+          "The command that starts the agent, for a POSIX shell, in the directory of adit-agent.mjs, which this server serves at `/agent/adit-agent.mjs`. It needs Node 20.19 or newer. Contains the key. Null if the server's `publicAddress` is not set, and for tokens without `secrets`.",
         resolve: async (row, _args, context) => {
           const name = await context.serverName();
           return name === '' || !seesSecrets(context.caller) ? null : agentCommand(row.vkey, name, context.settings.bridge);

@@ -65,8 +65,12 @@ async function instructions(context: Context, code: string, vkey: string): Promi
   const why = name === ''
     ? "The server's public name is not known: set ADIT_PUBLIC_URL, or the server URL in the global settings."
     : 'This API is not reached over HTTPS, so somebody on the way could replace the script and would control the machine. Set ADIT_HTTP_TLS, or ADIT_PUBLIC_URL if a proxy serves HTTPS.';
-  const command = agentCommand(vkey, name === '' ? 'SERVER' : name, context.settings.bridge).replace('npx adit', 'node adit-agent.mjs');
-  return { command: null, manualSteps: `${why}\nUntil then, copy adit-agent.mjs from the server to the machine, for example with scp, and run:\n${command}` };
+  const command = agentCommand(vkey, name === '' ? 'SERVER' : name, context.settings.bridge);
+  return {
+    command: null,
+    manualSteps:
+      `${why}\nUntil then, copy adit-agent.mjs from the server (dist/agent in its program's directory) to the machine, for example with scp, and run there:\n${command}`,
+  };
 }
 
 /** Deletes a code. @throws {AditError} NOT_FOUND, also for a code of another user's client */

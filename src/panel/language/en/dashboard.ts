@@ -30,7 +30,7 @@ export const dashboard = {
     clientExample: 'office-gateway',
     clientCreate: 'Create the client',
     clientDone: (name: string) => `The client ${name} exists.`,
-    agentText: 'Run this on the machine. It connects to this server, and reconnects by itself.',
+    agentText: 'Run the agent on the machine. It connects to this server, and reconnects by itself.',
     agentWaiting: 'Waiting for the agent',
     agentLong: 'Still waiting. Does the command print an error? Does a firewall block outgoing connections to the port in it?',
     agentDone: (address: string) => `The agent is online, from ${address}.`,

@@ -92,6 +92,7 @@ export const tunnels = {
     portOf: (port: string) => `port ${port}`,
     freePort: 'a free port',
     probe: 'Diagnose this tunnel',
-    visitCommand: 'A visitor’s command',
+    visitCommand: 'A visitor’s command, with Node 20.19 or newer',
+    visitFile: 'It runs in the directory of this server’s file',
   },
 };

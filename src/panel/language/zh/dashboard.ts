@@ -31,7 +31,7 @@ export const dashboard: Messages['dashboard'] = {
     clientExample: 'office-gateway',
     clientCreate: '创建客户端',
     clientDone: (name) => `客户端 ${name} 已创建。`,
-    agentText: '请在该机器上执行。它会连接到此服务器，并自动重连。',
+    agentText: '请在该机器上运行 Agent。它会连接到此服务器，并自动重连。',
     agentWaiting: '正在等待 Agent',
     agentLong: '仍在等待。命令是否显示错误？防火墙是否阻止了到该端口的出站连接？',
     agentDone: (address) => `Agent 已上线，来自 ${address}。`,

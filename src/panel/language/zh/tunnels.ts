@@ -84,6 +84,7 @@ export const tunnels: Messages['tunnels'] = {
     portOf: (port) => `端口 ${port}`,
     freePort: '一个空闲端口',
     probe: '诊断此隧道',
-    visitCommand: '访客的命令',
+    visitCommand: '访客的命令，需要 Node 20.19 或更高版本',
+    visitFile: '请在此服务器提供的文件所在目录中执行',
   },
 };

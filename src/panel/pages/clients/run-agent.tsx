@@ -2,6 +2,7 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { type FragmentType, graphql, unmask } from '../../generated/index.ts';
 import { useLanguage } from '../../language/language.tsx';
+import { AgentFile, bridgeAddress, shellWord } from '../../parts/agent-program.tsx';
 import { Banner } from '../../parts/banner.tsx';
 import { Command } from '../../parts/copy.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
@@ -12,6 +13,23 @@ const runAgent = graphql(`
 
 type Form = 'line' | 'unit' | 'file';
 const forms: readonly Form[] = ['line', 'unit', 'file'];
+/** Where install.sh (src/http/agent-install) puts the program, too. */
+const unitFile = '/usr/local/lib/adit-agent/adit-agent.mjs';
+
+/** Where the agent connects. */
+interface Place {
+  readonly address: string;
+  readonly fingerprint: string;
+}
+
+interface Shown {
+  readonly title: string;
+  readonly text: string;
+  readonly secret: string;
+  /** Where adit-agent.mjs belongs. */
+  readonly file: string;
+  readonly hint: string;
+}
 
 /** How to run a client's agent: the command, the systemd unit and the configuration file for this machine, each to copy. */
 export function RunAgent({ of }: { readonly of: FragmentType<typeof runAgent> }) {
@@ -21,20 +39,28 @@ export function RunAgent({ of }: { readonly of: FragmentType<typeof runAgent> })
   const { verifyKey, agentCommand } = unmask(runAgent, of);
   if (!secrets || verifyKey === null || verifyKey === undefined) return <p className='muted'>{t.clients.command.noSecrets}</p>;
   const { command } = t.clients;
-  // If the public address is not configured, the name by which this browser reaches the server is the best guess.
-  const line = agentCommand
-    ?? `ADIT_VKEY='${verifyKey}' npx adit agent --server ${bridgeAt(location.hostname, server.bridgeTlsPort)} --tls-fingerprint ${server.bridgeTlsFingerprint}`;
-  const address = bridgeAt(server.publicAddress ?? location.hostname, server.bridgeTlsPort);
-  const texts: Record<Form, readonly [title: string, text: string, hint: string]> = {
-    line: [command.lineTitle, line, command.lineHint],
-    unit: [command.unitTitle, unitOf(line, verifyKey), command.unitHint],
-    file: [
-      command.fileTitle,
-      `server = "${address}"\nvkey = ${JSON.stringify(verifyKey)}\ntls_fingerprint = "${server.bridgeTlsFingerprint}"\n`,
-      command.fileHint,
-    ],
+  const place: Place = { address: bridgeAddress(server), fingerprint: server.bridgeTlsFingerprint };
+  const inShell = shellWord(verifyKey);
+  const inUnit = JSON.stringify(`ADIT_VKEY=${verifyKey}`).replaceAll('%', '%%');
+  const inFile = JSON.stringify(verifyKey);
+  const texts: Record<Form, Shown> = {
+    line: {
+      title: command.lineTitle,
+      text: agentCommand ?? `ADIT_VKEY=${inShell} node adit-agent.mjs agent ${flagsOf(place)}`,
+      secret: inShell,
+      file: command.lineFile,
+      hint: command.lineHint,
+    },
+    unit: { title: command.unitTitle, text: unitOf(place, inUnit), secret: inUnit, file: command.unitFile(unitFile), hint: command.unitHint },
+    file: {
+      title: command.fileTitle,
+      text: `server = "${place.address}"\nvkey = ${inFile}\ntls_fingerprint = "${place.fingerprint}"\n`,
+      secret: inFile,
+      file: command.lineFile,
+      hint: command.fileHint,
+    },
   };
-  const [title, text, hint] = texts[form];
+  const { title, text, secret, file, hint } = texts[form];
   return (
     <div className='stack'>
       {server.publicAddress === null && (
@@ -51,21 +77,20 @@ export function RunAgent({ of }: { readonly of: FragmentType<typeof runAgent> })
         {forms.map((name) => <button key={name} type='button' aria-pressed={form === name} onClick={() => setForm(name)}>{command[name]}</button>)}
       </div>
       <div className='stack-s'>
-        <Command title={title} text={text} secret={verifyKey} />
+        <AgentFile text={file} />
+        <Command title={title} text={text} secret={secret} />
         <p className='small muted'>{hint}</p>
       </div>
     </div>
   );
 }
 
-function bridgeAt(host: string, port: number): string {
-  return `${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${port}`;
+function flagsOf({ address, fingerprint }: Place): string {
+  return `--server ${shellWord(address)} --tls-fingerprint ${fingerprint}`;
 }
 
-/** A systemd unit for a command. The key is in the unit's environment; `%` has a meaning in units. */
-function unitOf(line: string, key: string): string {
-  const start = line.slice(line.indexOf('npx adit')).replaceAll('%', '%%');
-  const environment = JSON.stringify(`ADIT_VKEY=${key}`).replaceAll('%', '%%');
+/** A systemd unit that runs the agent. `%` and `$` have a meaning in units. @param environment with the key, quoted for a unit */
+function unitOf(place: Place, environment: string): string {
   return `[Unit]
 Description=Adit agent
 After=network-online.target
@@ -73,7 +98,7 @@ Wants=network-online.target
 
 [Service]
 Environment=${environment}
-ExecStart=/usr/bin/env ${start}
+ExecStart=/usr/bin/env node ${unitFile} agent ${flagsOf(place).replaceAll('%', '%%').replaceAll('$', '$$$$')}
 Restart=always
 RestartSec=5
 DynamicUser=true

@@ -5,6 +5,7 @@ import { useAsk, useData, useRun } from '../../api/use.ts';
 import { graphql, unmask } from '../../generated/index.ts';
 import type { CreateTunnelInput, ProxyProtocol, TunnelFieldsFragment, TunnelMode } from '../../generated/graphql.ts';
 import { useLanguage } from '../../language/language.tsx';
+import { AgentFile, bridgeAddress, shellWord } from '../../parts/agent-program.tsx';
 import { Banner } from '../../parts/banner.tsx';
 import { ClientField } from '../../parts/client-field.tsx';
 import { Command } from '../../parts/copy.tsx';
@@ -207,11 +208,16 @@ function TunnelMenu({ tunnel, onChange }: { readonly tunnel: Tunnel; readonly on
 function VisitCommand({ tunnel, password }: { readonly tunnel: Tunnel; readonly password: string }) {
   const { t } = useLanguage();
   const { server } = useViewer();
-  const address = `${server.publicAddress ?? location.hostname}:${server.bridgeTlsPort}`;
   const type = tunnel.mode === 'P2P' ? 'p2p' : 'secret';
-  const variable = `ADIT_VISIT_PASSWORD='${password.replaceAll("'", String.raw`'\''`)}'`;
-  const text = `${variable} npx adit visit --server ${address} --tls-fingerprint ${server.bridgeTlsFingerprint} --type ${type} --listen 2222`;
-  return <Command title={t.tunnels.form.visitCommand} text={text} secret={password} isPassword />;
+  const text = `ADIT_VISIT_PASSWORD=${shellWord(password)} node adit-agent.mjs visit --server ${
+    shellWord(bridgeAddress(server))
+  } --tls-fingerprint ${server.bridgeTlsFingerprint} --type ${type} --listen 2222`;
+  return (
+    <div className='stack-s'>
+      <Command title={t.tunnels.form.visitCommand} text={text} secret={shellWord(password)} isPassword />
+      <AgentFile text={t.tunnels.form.visitFile} />
+    </div>
+  );
 }
 
 function valuesOf(tunnel: Tunnel | undefined, asked: { readonly clientId: string; readonly mode: TunnelMode | undefined }) {
