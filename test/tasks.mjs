@@ -1,6 +1,7 @@
 // `npm test`, `npm run endurance`, `npm run fuzz` and `npm run lint`, in a prepared checkout: the first argument names the task.
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import process from 'node:process';
 import { PrepareError, root, run, say } from '../src/prepare/run.mjs';
 import { makeRunDirectory, removeRun } from './support/run-directory.mjs';
@@ -23,12 +24,33 @@ async function test(args) {
     say('running the named tests only, without the lint');
     return jest(args);
   }
-  const interruption = new AbortController();
-  for (const signal of signals) process.once(signal, () => interruption.abort());
-  // The suites leave the processors idle for a sixth of their time: the lint uses that, and gets a third of what a process of theirs gets.
-  const ended = await Promise.allSettled([jest(args), lint({ command: (line) => `nice -n 5 ${line}`, signal: interruption.signal })]);
-  const failed = ended.find(({ status }) => status === 'rejected');
-  if (failed !== undefined && !interruption.signal.aborted) throw failed.reason;
+  const [, checked] = await Promise.all([jest(args), lintBeside()]);
+  if (checked.passed) return;
+  process.stderr.write(checked.output);
+  process.exitCode = 1;
+}
+
+/**
+ * Runs the lint while the suites leave the processors idle, for a sixth of their time: it gets a third of what a process of theirs gets. An interruption ends its whole process
+ * group, since the type checker's native process goes on by itself.
+ */
+async function lintBeside() {
+  const child = spawn(process.execPath, ['test/tasks.mjs', 'lint'], { cwd: root, detached: true });
+  const { pid } = child;
+  if (pid === undefined) throw new PrepareError('The lint cannot be started.');
+  setPriority(pid, 5);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
+  let interrupted = false;
+  const end = () => {
+    interrupted = true;
+    if (child.exitCode === null && child.signalCode === null) process.kill(-pid, 'SIGKILL');
+  };
+  for (const signal of signals) process.once(signal, end);
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  for (const signal of signals) process.off(signal, end);
+  // The suites report an interruption.
+  return { passed: code === 0 || interrupted, output };
 }
 
 /**
@@ -118,17 +140,15 @@ async function jest(args) {
   }
 }
 
-/** Runs all checks at the same time. `command` makes the command line of one; `signal` ends them. */
-async function lint({ command = (line) => line, signal } = {}) {
+async function lint() {
   say('checking the code ...');
-  const check = (what, line, hint) => run(what, command(line), { hint, signal });
   const checks = await Promise.allSettled([
-    check('The types', 'tsc --project test/tsconfig.json'),
-    check("The panel's types", 'tsc --project src/panel/tsconfig.json'),
-    check('oxlint', 'oxlint --type-aware --deny-warnings'),
-    check('The format', 'node test/format.mjs --check', 'npm run format corrects it.'),
-    check('The search for unused files, exports and packages', 'knip --no-progress --include files,dependencies,exports,types,duplicates'),
-    check('The directions of imports', 'depcruise --config .dependency-cruiser.cjs src test bench'),
+    run('The types', 'tsc --project test/tsconfig.json'),
+    run("The panel's types", 'tsc --project src/panel/tsconfig.json'),
+    run('oxlint', 'oxlint --type-aware --deny-warnings'),
+    run('The format', 'node test/format.mjs --check', { hint: 'npm run format corrects it.' }),
+    run('The search for unused files, exports and packages', 'knip --no-progress --include files,dependencies,exports,types,duplicates'),
+    run('The directions of imports', 'depcruise --config .dependency-cruiser.cjs src test bench'),
   ]);
   const failed = checks.filter(({ status }) => status === 'rejected');
   if (failed.length > 0) throw new PrepareError(failed.map(({ reason }) => reason.message).join('\n'));
