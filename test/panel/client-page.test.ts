@@ -4,12 +4,12 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { startAgent } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
-import { answer, choose, listsRows, press, shows, testPanel } from './panel.ts';
+import { answer, choose, hides, listsRows, press, shows, testPanel } from './panel.ts';
 
 const timeout = 120_000;
 
 describeWith('chromium', 'the page of a client', () => {
-  const panel = testPanel();
+  const panel = testPanel('/adit', 'https://127.0.0.1');
   let target: Server;
   let client = 0;
   let tunnelPort = 0;
@@ -41,6 +41,45 @@ describeWith('chromium', 'the page of a client', () => {
     expect(await commandOf()).toContain('vkey = "key of the page"');
     await press(page, 'Copy');
     await shows(page, 'Copied');
+    expect(complaints).toEqual([]);
+  }, timeout);
+
+  test('creates the line that installs the agent, shows it once, lists its code, and revokes it', async () => {
+    const { page, complaints } = await panel.open(`/clients/${client}`);
+    const newCode = async (former: string): Promise<string> => {
+      await press(page, 'Create an installation line');
+      const command = await page.waitForFunction(
+        (known) => {
+          const text = document.querySelector('.cmd pre')?.textContent ?? '';
+          return text.includes('adit-enrol_') && (known === '' || !text.includes(known)) && text;
+        },
+        {},
+        former,
+      );
+      const line = await command.jsonValue();
+      expect(line).toMatch(/^curl -fsSL 'https:\/\/127\.0\.0\.1\/adit\/agent\/install\.sh' \| sh -s -- adit-enrol_\S+$/);
+      return /adit-enrol_\S+/.exec(String(line))?.[0] ?? '';
+    };
+    const use = async (code: string): Promise<number> => {
+      const body = new URLSearchParams({ code, machine: 'm'.repeat(32) });
+      return (await fetch(`${panel.origin()}/agent/enrol`, { method: 'POST', body, headers: { connection: 'close' } })).status;
+    };
+    await press(page, 'Install');
+    const first = await newCode('');
+    await shows(page, 'it is shown only once');
+    await shows(page, 'not used, works until');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    expect(await use(first)).toBe(200);
+    await shows(page, 'from 127.0.0.1');
+
+    const second = await newCode(first);
+    await shows(page, 'not used, works until');
+    await page.click('[aria-label="Installation codes"] li button');
+    await shows(page, 'no longer works');
+    await answer(page, 'Revoke');
+    await hides(page, 'not used, works until');
+    await hides(page, second);
+    expect(await use(second)).toBe(403);
     expect(complaints).toEqual([]);
   }, timeout);
 

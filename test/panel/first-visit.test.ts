@@ -28,6 +28,10 @@ describeWith('chromium', 'the panel of a fresh server', () => {
     await enter(page, 'What is the machine called?', 'first machine');
     await press(page, 'Create the client');
     await shows(page, 'Waiting for the agent');
+    await press(page, 'Install');
+    await press(page, 'Create an installation line');
+    await shows(page, 'This API is not reached over HTTPS');
+    await press(page, 'Command');
     await press(page, 'Show the key');
     const command = await page.$eval('.cmd pre', (element) => element.textContent ?? '');
     const key = /ADIT_VKEY='?([^' ]+)/.exec(command)?.[1] ?? '';

@@ -96,9 +96,9 @@ export async function listsRows(page: Page, names: readonly string[]): Promise<v
   );
 }
 
-/** A server with the panel, and a browser, while a suite runs: wrap it in `describeWith('chromium', ...)`. */
-export function testPanel(basePath = '/adit') {
-  const environment = { ...cheapHashes, ADIT_ADMIN_PASSWORD: password, ADIT_PUBLIC_URL: 'http://127.0.0.1', ADIT_BASE_PATH: basePath };
+/** A server with the panel, and a browser, while a suite runs: wrap it in `describeWith('chromium', ...)`. @param publicUrl what the server takes for its URL; it serves plain HTTP */
+export function testPanel(basePath = '/adit', publicUrl = 'http://127.0.0.1') {
+  const environment = { ...cheapHashes, ADIT_ADMIN_PASSWORD: password, ADIT_PUBLIC_URL: publicUrl, ADIT_BASE_PATH: basePath };
   const browser = testBrowser();
   const sessions = new Map<string, CookieData>();
   let server: ServerProcess;

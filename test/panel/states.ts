@@ -59,5 +59,14 @@ export const states: readonly PageState[] = [
     shows: '[role=alert]',
   },
   { name: 'wall-screen', path: '/wall', open: (page) => page.click('.btn-primary'), shows: '.wall-foot' },
+  {
+    name: 'installation',
+    path: '/clients/1',
+    async open(page) {
+      await page.click('[aria-labelledby=h-command] .seg button');
+      await page.click('[aria-labelledby=h-command] .actions button');
+    },
+    shows: '[aria-labelledby=h-command] .banner-ok',
+  },
   { name: 'lost', path: '/', open: (page) => page.setOfflineMode(true), shows: '.banner-warn' },
 ];
