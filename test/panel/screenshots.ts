@@ -28,6 +28,8 @@ const browser = await puppeteer.launch({
 mkdirSync(directory, { recursive: true });
 try {
   const page = await browser.newPage();
+  // The page asks before it closes with something typed.
+  page.on('dialog', (dialog) => void dialog.accept());
   page.on('pageerror', (error) => process.stdout.write(`  error on ${page.url()}: ${String(error)}\n`));
   page.on('console', (message) => {
     if (['error', 'warn'].includes(message.type())) process.stdout.write(`  console on ${page.url()}: ${message.text()}\n`);
