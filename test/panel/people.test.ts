@@ -170,6 +170,12 @@ describeWith('chromium', "the panel's pages about people", () => {
     await hasNoPages(page, ['users', 'settings', 'audit']);
     const login = await panel.open('/', 'web', 'web password');
     await shows(login.page, 'Run its agent');
+    // The API refuses it installation codes.
+    expect(await login.page.$$eval('[aria-labelledby=h-command] .seg button', (buttons) => buttons.map(({ innerText }) => innerText))).toEqual([
+      'Command',
+      'systemd unit',
+      'Configuration file',
+    ]);
     expect(new URL(login.page.url()).pathname).toBe(`/adit/clients/${own}`);
     expect(await login.page.$$eval('.sidebar .nav-link', (links) => links.length)).toBe(2);
     expect(await accessibilityProblems(login.page)).toEqual([]);

@@ -6,11 +6,13 @@ import type { ViewerState } from '../shell/viewer.tsx';
 export function AgentFile({ text }: { readonly text: string }) {
   const { t } = useLanguage();
   return (
-    <p className='small'>
-      {text + t.punctuation.colon}
-      <a href={`${base}/agent/adit-agent.mjs`} download>adit-agent.mjs</a>
-      {!isSecureContext && <span className='sub'>{t.clients.command.insecure}</span>}
-    </p>
+    <>
+      <p className='small'>
+        {text + t.punctuation.colon}
+        <a href={`${base}/agent/adit-agent.mjs`} download>adit-agent.mjs</a>
+      </p>
+      {!isSecureContext && <p className='small muted'>{t.clients.command.insecure}</p>}
+    </>
   );
 }
 
