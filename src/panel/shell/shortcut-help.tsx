@@ -32,8 +32,8 @@ export default function ShortcutHelp({ onClose }: { readonly onClose: () => void
           <dl className='kv'>
             {keys.map(([key, text]) => (
               <div key={key} className='contents'>
-                <dt>
-                  <kbd>{key}</kbd>
+                <dt className='row'>
+                  {key.split('  ').map((one) => <kbd key={one}>{one}</kbd>)}
                 </dt>
                 <dd>{text}</dd>
               </div>

@@ -44,7 +44,7 @@ export function Limits({ of, rate }: { readonly of: FragmentType<typeof clientLi
         <div className='limit'>
           <dt>{limits.expiry}</dt>
           <dd>{client.effectiveExpiresAt ? f.moment(client.effectiveExpiresAt) : t.words.never}</dd>
-          <dd className='small muted'>{limits.expiryText}</dd>
+          {client.effectiveExpiresAt && <dd className='small muted'>{limits.expiryText}</dd>}
         </div>
       </dl>
       {!readOnly && role !== 'CLIENT' && (
@@ -71,10 +71,12 @@ function Limit({ title, text, used, limit, format, share }: {
     <div className='limit'>
       <dt>{title}</dt>
       <dd data-moves>{hasLimit ? share?.(used, limit) ?? t.words.of(format(used), format(limit)) : `${format(used)} · ${t.words.noLimit}`}</dd>
-      <dd className='stack-s small muted'>
-        {hasLimit && <Bar used={used} limit={limit} />}
-        <span>{text}</span>
-      </dd>
+      {hasLimit && (
+        <dd className='stack-s small muted'>
+          <Bar used={used} limit={limit} />
+          <span>{text}</span>
+        </dd>
+      )}
     </div>
   );
 }

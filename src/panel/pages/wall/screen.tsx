@@ -135,7 +135,7 @@ export function Screen() {
           <ul className='matrix' aria-label={texts.oneOf(f.number(connected), f.number(total))}>
             {rows.map((row) => (
               <li key={row.id} title={name(row)}>
-                <Mark tone={!row.enabled ? 'off' : row.connected ? 'ok' : 'danger'} />
+                <Mark tone={!row.enabled ? 'off' : row.connected ? 'ok' : 'away'} />
                 <span className='visually-hidden'>
                   {name(row) + t.punctuation.colon}
                   {!row.enabled ? t.states.disabled : row.connected ? t.states.online : t.states.away}

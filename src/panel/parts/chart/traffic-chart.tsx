@@ -49,7 +49,7 @@ export function TrafficChart({ resource, id, now }: {
         }
       >
         {series && (series.totalIn + series.totalOut === 0
-          ? <p className='uplot-frame muted'>{t.traffic.none}</p>
+          ? <p className='muted'>{t.traffic.none}</p>
           : <Plot series={series} label={t.traffic.chart(t.traffic.ranges[range], most(series.toVisitors), most(series.fromVisitors))} />)}
       </Suspense>
       {series && series.totalIn + series.totalOut > 0 && (
