@@ -65,13 +65,13 @@ test('while another process holds the lock of the database the server serves on,
   await once(holder, 'exit');
   await eventuallyAsync(ready, ([status]) => status === 200);
   expect(await add('after')).toEqual([200, { status: 1, msg: 'add success', id: 2 }]);
-}, 90_000);
+});
 
 describeWith('initdb', 'PostgreSQL', () => {
   let postgresql: PostgresqlServer;
   beforeAll(async () => {
     postgresql = await startPostgresql();
-  }, 30_000);
+  });
   afterAll(() => postgresql.stop());
 
   test('while another program locks one table, writes to it are refused with 503 and the server is not ready, even if other tables are writable', async () => {
@@ -95,5 +95,5 @@ describeWith('initdb', 'PostgreSQL', () => {
     await holder.end();
     await eventuallyAsync(ready, ([status]) => status === 200);
     expect(await add('after')).toMatchObject([200, { status: 1 }]);
-  }, 60_000);
+  });
 });

@@ -199,7 +199,7 @@ test('every kind of entry carries traffic, and lists show it as not stored', asy
       }
     }, (text) => text === name);
   }
-}, 60_000);
+});
 
 test('what an agent brought along is stopped, started, copied and deleted through the API, and not edited', async () => {
   const { id, file, save } = await client();
@@ -328,7 +328,7 @@ test('entries can exchange their ports in one save, and another key begins a new
   agent.kill('SIGTERM');
   await agent.exited;
   expect(agent.output.match(/stopped/g)).toHaveLength(1);
-}, 60_000);
+});
 
 const snapshot = z.object({
   config: z.string(),
@@ -459,4 +459,4 @@ test('declared records are deleted when the agent or the server is killed', asyn
   // The quota is free again.
   await openTunnel(server, id, echo.address);
   await openTunnel(server, id, echo.address);
-}, 60_000);
+});

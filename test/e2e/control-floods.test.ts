@@ -51,7 +51,7 @@ beforeAll(async () => {
   await write(server, '/client/add/', { vkey: 'the key of the attacker', config_conn_allow: 1 });
   bridge = { host: '127.0.0.1', port: server.bridgePort };
   hold = new LoopHold(server);
-}, 60_000);
+});
 afterAll(async () => {
   await endChildren();
   removeScratchDirectories();

@@ -32,4 +32,4 @@ test('a second server on a data directory is refused in one line, the first goes
   const next = await startServer({ dataDir: first.dataDir });
   expect(await call(next, '/client/list/')).toMatchObject({ total: 1 });
   expect((await startSecond(next)).code).toBe(1);
-}, 60_000);
+});

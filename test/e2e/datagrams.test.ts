@@ -16,7 +16,7 @@ let limited: Limited;
 
 beforeAll(async () => {
   limited = await startLimited();
-}, 60_000);
+});
 afterAll(async () => {
   limited.close();
   await endChildren();

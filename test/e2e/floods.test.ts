@@ -28,7 +28,7 @@ beforeAll(async () => {
   server = await startServer({ environment: watchedLoop });
   clientId = await write(server, '/client/add/', { vkey: 'the key of the agent' });
   agent = await startAgent(server, 'the key of the agent');
-}, 60_000);
+});
 afterAll(async () => {
   await endChildren();
   removeScratchDirectories();
@@ -101,7 +101,7 @@ test.each(floods)('%s for an HTTP/2 visitor who reads nothing leave the server a
     visitor.destroy();
   });
   expect(Math.max(...growth)).toBeLessThan(MOST_GROWTH);
-}, 60_000);
+});
 
 test.each(
   [
@@ -127,4 +127,4 @@ test.each(
     visitor.destroy();
   });
   expect(Math.max(...growth)).toBeLessThan(MOST_GROWTH);
-}, 60_000);
+});

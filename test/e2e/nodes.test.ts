@@ -32,7 +32,7 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
   let postgresql: PostgresqlServer;
   beforeAll(async () => {
     postgresql = await startPostgresql();
-  }, 30_000);
+  });
   afterAll(() => postgresql.stop());
 
   test('have the same secrets and certificates: a server on an empty data directory takes the place of another one', async () => {
@@ -100,7 +100,7 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
     );
     expect(await aditNodes(next, ['drain', 'one'])).toEqual({ code: 1, output: expect.stringContaining('the server one is not running') });
     expect(await aditNodes(next, ['drain', 'two'])).toEqual({ code: 1, output: expect.stringContaining('no other server could take over') });
-  }, 60_000);
+  });
 });
 
 test('adit nodes on SQLite shows the server itself, and explains in one line why there is no list', async () => {
@@ -111,4 +111,4 @@ test('adit nodes on SQLite shows the server itself, and explains in one line why
     code: 1,
     output: expect.stringMatching(/^adit: no response from the server at \S+: .*ECONNREFUSED.*\n$/),
   });
-}, 60_000);
+});

@@ -43,7 +43,7 @@ describeInRig('p2p between NATs', () => {
   beforeAll(async () => {
     rig = await NatRig.up();
     sshd = await startSshd((command, args) => rig.run('agent', [command, ...args]));
-  }, 60_000);
+  });
   afterEach(async () => {
     await Promise.all(running.map((child) => child.end()));
     await rig.heal();
@@ -165,7 +165,7 @@ describeInRig('p2p between NATs', () => {
     await agent.says(/direct path with a visitor of tunnel \d+ ended/);
     await expectPath('RELAY');
     await expectWhole(port, MB);
-  }, 60_000);
+  });
 
   if (endurance) {
     test('after a loss a direct path opens again, and relayed connections stay where they are', async () => {
@@ -182,7 +182,7 @@ describeInRig('p2p between NATs', () => {
       echo.tell('still');
       await echo.says('echoed still');
       await expectWhole(port, MB);
-    }, 60_000);
+    });
 
     const pairs = natTypes.flatMap((visitor) => natTypes.map((agent): [NatType, NatType, Path] => [visitor, agent, expectedPath(visitor, agent)]));
     test.each(pairs)('%s x %s: %s', async (visitorNat, agentNat, expected) => {
@@ -202,6 +202,6 @@ describeInRig('p2p between NATs', () => {
         Date.parse(line.exec(visitor.output)?.[1] ?? '')
       );
       seen.push(`${visitorNat} x ${agentNat}: ${expected}${expected === 'relay' ? '' : ` ${((opened - connected) / 1000).toFixed(2)}`}`);
-    }, 60_000);
+    });
   }
 });

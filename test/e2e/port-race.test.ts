@@ -52,7 +52,7 @@ describeWith('initdb', 'on PostgreSQL', () => {
   let postgresql: PostgresqlServer;
   beforeAll(async () => {
     postgresql = await startPostgresql();
-  }, 30_000);
+  });
   afterAll(async () => {
     await endChildren();
     await postgresql.stop();

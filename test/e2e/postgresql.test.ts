@@ -9,7 +9,7 @@ describeWith('initdb', 'a server on PostgreSQL', () => {
   let postgresql: PostgresqlServer;
   beforeAll(async () => {
     postgresql = await startPostgresql();
-  }, 30_000);
+  });
   afterAll(() => postgresql.stop());
 
   test('opens a tunnel, and opens it again after it was killed', async () => {

@@ -98,7 +98,7 @@ test('the log says how a process ended that could not start', async () => {
   expect(await child.exited).toEqual({ code: 1, signal: null });
   expect(child.output).toContain('a server process could not start: all of them end process=1 how=SIGKILL\n');
   silent.close();
-}, 60_000);
+});
 
 test('several processes need PostgreSQL', async () => {
   await expect(startServer({ environment: { ADIT_PROCESSES: '2' } })).rejects.toThrow(

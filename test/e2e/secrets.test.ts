@@ -269,13 +269,13 @@ test('a database that cannot be reached, a bad setting and the printed settings 
   expect(ended.map(({ code }) => code)).toEqual([1, 0, 2, 2]);
   expect(ended[0]?.child.output).toMatch(/database/);
   expect(run.leaks(ended.map(({ child }) => child))).toEqual([]);
-}, 60_000);
+});
 
 describeWith('initdb', 'on PostgreSQL', () => {
   let postgresql: PostgresqlServer;
   beforeAll(async () => {
     postgresql = await startPostgresql();
-  }, 30_000);
+  });
   afterAll(async () => {
     await endChildren();
     await postgresql.stop();

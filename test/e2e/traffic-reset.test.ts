@@ -58,4 +58,4 @@ test('a reset lets a client serve again that has passed its flow limit, at once 
   expect((await clientNow(again)).bytes).toBeLessThan(2000);
   await edit(again, { flow_limit: 0 });
   limited.close();
-}, 60_000);
+});

@@ -57,7 +57,7 @@ describeWith(sshPrograms, 'ssh through a tunnel', () => {
     const command = new Child(programPath('ssh'), [...sshd.login(port), 'echo through $((6 * 7)); exit 3']);
     expect(await command.exited).toEqual({ code: 3, signal: null });
     expect(command.output).toBe('through 42\n');
-  }, 60_000);
+  });
 
   test('carries what a command prints', async () => {
     const sshd = await startSshd();

@@ -206,7 +206,7 @@ test('guesses from an address do not delay clients that were last seen there; ot
     text: 'too many wrong keys came from this address: try again later',
     retryAfterMs: 5000,
   });
-}, 30_000);
+});
 
 test('garbage on the bridge port is closed at once and counted', async () => {
   const server = await startEngine();
@@ -254,7 +254,7 @@ test('the unfinished handshakes of one address are limited; an agent beyond the 
   expect(server.engine.counts).toMatchObject({ handshakes: 5, handshakesRefused: 1 });
   for (const socket of silent) socket.destroy();
   await log.line(/^connected to/);
-}, 20_000);
+});
 
 test('a client that begins too many sessions gets a retry delay; others are not affected', async () => {
   let now = 1_000_000;

@@ -40,7 +40,7 @@ describe.each([
     await eventually(() => server.engine.tunnelState(tunnel.id)?.connections, (open) => open === 0);
     expect(server.engine.counts.dataConnections > 0).toBe(!transport.crypt);
     target.close();
-  }, 30_000);
+  });
 });
 
 describe('TLS', () => {

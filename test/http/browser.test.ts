@@ -31,7 +31,7 @@ describeWith('chromium', 'in a browser', () => {
       await write({ httpPort: server.httpPort }, `${basePath}/client/add/`, { vkey: 'first-key', remark: 'first' });
       urls.set(basePath, `http://127.0.0.1:${server.httpPort}${basePath}`);
     }
-  }, 60_000);
+  });
   afterAll(async () => {
     await endChildren();
     removeScratchDirectories();
@@ -55,7 +55,7 @@ describeWith('chromium', 'in a browser', () => {
       expect(await call(page, 'get_client_getclient', { id: '1' })).toMatchObject({ status: '200 OK', answer: expect.stringContaining('"Remark": "first"') });
       expect(await call(page, 'post_client_add', { remark: '<b>"&' })).toMatchObject({ answer: expect.stringContaining('add success') });
       expect(complaints.filter((text) => !text.includes('401'))).toEqual([]);
-    }, 60_000);
+    });
   });
 
   test('the login page reports a wrong password, and redirects to the start page with a session after the right one', async () => {

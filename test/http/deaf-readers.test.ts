@@ -80,7 +80,7 @@ test('a subscriber that reads nothing is cut off when it has taken nothing for a
   }
   const left = await eventually(() => [services.live.subscribers, app.connections], ([subscribers, connections]) => subscribers === 0 && connections === 0);
   expect(left).toEqual([0, 0]);
-}, 20_000);
+});
 
 test('a result that is not read is dropped, and the slot of its operation is released', async () => {
   const app = await start({ stalledMs: 3000 });
@@ -95,7 +95,7 @@ test('a result that is not read is dropped, and the slot of its operation is rel
   const ends = await Promise.all(Array.from({ length: slotLimits.running }, () => app.api.services.slots.take('admin')));
   expect(ends).toHaveLength(slotLimits.running);
   for (const end of ends) end();
-}, 40_000);
+});
 
 test('a subscriber that reads gets a comment often enough to stay, and proxies keep nothing back', async () => {
   const app = await start({ stalledMs: 1000 });

@@ -51,7 +51,7 @@ test('the API is served over HTTPS with files, which are reloaded when they chan
   expect((await shown(server.httpPort)).subjectaltname).toBe('DNS:second.example');
   place(await makeCertificate(['third.example']));
   await eventuallyAsync(async () => (await shown(server.httpPort)).subjectaltname, (name) => name === 'DNS:third.example');
-}, 60_000);
+});
 
 test('a port for plain HTTP only redirects', async () => {
   const redirectPort = await freePortRange(1);
@@ -85,5 +85,5 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'the API with a certificate by A
     });
     await eventuallyAsync(async () => (await shown(server.httpPort)).issuer.CN, (issuer) => /Pebble/.test(issuer));
     expect((await shown(server.httpPort)).subjectaltname).toBe('DNS:panel.example.com');
-  }, 60_000);
+  });
 });

@@ -137,7 +137,7 @@ function runs(options: () => Promise<ServerOptions>): void {
   let started: Started;
   beforeAll(async () => {
     started = await start(await options());
-  }, 60_000);
+  });
 
   test(
     `${OPERATIONS} random operations over both APIs have the outcome that the rules say, and leave the records and listeners that the model has`,
@@ -186,7 +186,7 @@ describeWith('initdb', 'a model of the rules, with PostgreSQL', () => {
   let postgresql: PostgresqlServer;
   beforeAll(async () => {
     postgresql = await startPostgresql();
-  }, 30_000);
+  });
   afterAll(() => postgresql.stop());
   runs(async () => ({ environment: { ADIT_DATABASE_URL: await postgresql.createDatabase() } }));
 });

@@ -49,7 +49,7 @@ describeWith('chromium', "the panel's memory", () => {
       scheme: 'http',
     });
     await startAgent(panel.server(), 'key 0');
-  }, 60_000);
+  });
   afterAll(() => void target.close());
 
   test(`does not grow during ${seconds} s of live updates on changing pages`, async () => {

@@ -84,5 +84,5 @@ describe("the doc's example", () => {
     const refused = runTool('dev-typescript/bin/tsc');
     await expect(refused).rejects.toThrow('have no overlap');
     await expect(refused).rejects.toThrow("Property 'remark' does not exist");
-  }, 60_000);
+  });
 });

@@ -85,4 +85,4 @@ test('a run whose suites pass fails if they leave a process behind, names it and
   expect(await run.exit).toBe(1);
   expect(run.output).toMatch(/The tests passed, but left behind:\n.*process \d+: sleep 600$/m);
   expect(left()).toEqual([]);
-}, 60_000);
+});

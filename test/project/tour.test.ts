@@ -94,5 +94,5 @@ describeWith(['bash', 'curl', 'md5sum', 'od', 'sed'], "the README's tour", () =>
     const [output, problems] = await Promise.all([text(shell.stdout), text(shell.stderr)]);
     const added = String.raw`\{"status":1,"msg":"add success","id":\d+\}\n`;
     expect({ output, problems }).toMatchObject({ output: expect.stringMatching(new RegExp(`^${added}${added}Hello through the tunnel\n$`)) });
-  }, 60_000);
+  });
 });

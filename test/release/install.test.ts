@@ -45,7 +45,7 @@ describeWith(['curl', 'sed', 'od', 'md5sum'], 'the script that installs an agent
       'mutation ($key: String!) { updateGlobalSettings(input: { serverUrl: "127.0.0.1" }) { serverUrl } createClient(input: { verifyKey: $key }) { id } }',
       { key: vkey },
     );
-  }, 60_000);
+  });
   afterAll(async () => {
     await endChildren();
     removeScratchDirectories();

@@ -76,7 +76,7 @@ describeWith('initdb', 'the log of changes', () => {
     expect(stored.map(({ resourceId }) => Number(resourceId))).toEqual(many.map((_, n) => n));
     const { firstEntry, lastEntry } = await db.loggedCommit.findFirstOrThrow({ orderBy: { seq: 'desc' } });
     expect([firstEntry, lastEntry]).toEqual([stored[0]?.id, stored.at(-1)?.id]);
-  }, 30_000);
+  });
 
   test('has each commit once, in order and without holes, from any server: all are followed, and own ones are published once', async () => {
     const api = await following(await openTestSchema(databases));
@@ -234,7 +234,7 @@ describeWith('initdb', 'the log of changes', () => {
     expect(performance.now() - from).toBeGreaterThan(1000);
     expect((await api.services.store.db.client.findMany()).map(({ vkey }) => vkey)).toEqual(['kept']);
     expect(await ended).toMatchObject([{ status: 'rejected' }]);
-  }, 30_000);
+  });
 
   /** The schema over a store that reaches its database through a relay. */
   async function throughRelay() {

@@ -204,7 +204,7 @@ eachDialect('the lists with filter, search, sort, offset and limit', (databases)
     api = await openTestSchema(databases, {}, () => now);
     await seed(api);
     rows = await read(api);
-  }, 60_000);
+  });
 
   test.each(['clients', 'tunnels', 'hosts', 'users'] as const)('%s are those that are expected', async (name) => {
     const list = lists[name];

@@ -105,7 +105,7 @@ eitherDialect('passwords of secret and p2p tunnels', (databases) => {
     expect(await declare('has')).toBe('');
     now += 1000;
     expect([await change('one more'), await change('two more')]).toEqual([undefined, 'TUNNEL_KEY_DUPLICATE']);
-  }, 60_000);
+  });
 
   test('are not guessed by declarations of an agent either', async () => {
     const api = await openTestSchema(databases);

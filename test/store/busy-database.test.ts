@@ -57,7 +57,7 @@ describe('another process that holds the lock of the SQLite file', () => {
     await write;
     expect(await store.db.client.count()).toBe(2);
     await store.ping();
-  }, 60_000);
+  });
 
   test('makes writes fail with a code after a bounded wait, all that wait together, and the store is not ready meanwhile', async () => {
     const database = await databases.create();
@@ -76,7 +76,7 @@ describe('another process that holds the lock of the SQLite file', () => {
     await store.transaction((tx) => tx.client.create({ data: { vkey: 'at last' } }));
     await store.ping();
     expect(await store.db.client.count()).toBe(1);
-  }, 60_000);
+  });
 });
 
 describe('a full disk under the SQLite file', () => {
@@ -157,7 +157,7 @@ describeWith('initdb', 'a PostgreSQL server that is away for a while', () => {
       await store.close();
       await server.stop();
     }
-  }, 60_000);
+  });
 
   test.concurrent('whose lock somebody else holds makes writes fail with a code, and only the first of them waits for long', async () => {
     const server = await startPostgresql();
@@ -181,7 +181,7 @@ describeWith('initdb', 'a PostgreSQL server that is away for a while', () => {
       await store.close();
       await server.stop();
     }
-  }, 60_000);
+  });
 
   test.concurrent('with a full disk is noticed by the write without effect, since that needs room for a temporary file', async () => {
     const server = await startPostgresql();
@@ -202,7 +202,7 @@ describeWith('initdb', 'a PostgreSQL server that is away for a while', () => {
       await store.close();
       await server.stop();
     }
-  }, 60_000);
+  });
 
   test.concurrent(
     'that is silent makes reads and writes fail with a code after a bounded wait, and is used again when it responds; nothing that failed is stored',

@@ -35,7 +35,7 @@ describeWith('initdb', 'servers on a PostgreSQL database', () => {
     const command = await open({ alone: true });
     await expect(open()).rejects.toThrow(ServerRunningError);
     await command.close();
-  }, 30_000);
+  });
 
   test('that lose their connection are there again; one whose database was taken meanwhile says so', async () => {
     const { url } = await databases.create();
@@ -62,7 +62,7 @@ describeWith('initdb', 'servers on a PostgreSQL database', () => {
     await eventually(() => lost.length, (count) => count > 0);
     expect(lost[0]).toBe('another server is running on this database');
     await Promise.all([server.close(), administrator.end(), second.end()]);
-  }, 30_000);
+  });
 
   test('log once why they cannot connect again', async () => {
     const { url } = await databases.create();
@@ -82,5 +82,5 @@ describeWith('initdb', 'servers on a PostgreSQL database', () => {
     await restored;
     expect(log.entries.filter(({ msg }) => /cannot be restored/.test(msg))).toEqual([refused]);
     await Promise.all([server.close(), administrator.end()]);
-  }, 30_000);
+  });
 });

@@ -28,5 +28,5 @@ describe('a process killed while eight writers write', () => {
     expect(stored.filter(({ vkey, tunnels }) => tunnels[0]?.remark !== vkey)).toEqual([]);
     expect(await db.total.findUnique({ where: { name: 'clients' } })).toEqual({ name: 'clients', value: stored.length });
     expect(await db.$queryRawUnsafe('PRAGMA integrity_check')).toEqual([{ integrity_check: 'ok' }]);
-  }, 30_000);
+  });
 });

@@ -65,7 +65,7 @@ eachDialect('a page without a search', (databases) => {
     await seedHosts(store, 1, 6000, (n) => ({ enabled: n % 3 === 0, clientId: n % 2 === 0 ? 1 : 1 + n % 1000 }));
     await seedUsers(store, 4000, (n) => ({ enabled: n % 3 === 0 }));
     if (store.dialect === 'postgresql') await store.db.$executeRawUnsafe('ANALYZE');
-  }, 30_000);
+  });
 
   test.each(clientPages)('of clients is read from an index, not sorted: %j', async (query) => {
     expect(await plan(store, pageQuery(store.dialect, clientSource(query), query))).not.toMatch(/TEMP B-TREE|Sort/);

@@ -157,7 +157,7 @@ eachDialect('the search in memory', (databases) => {
       expect((await store.clientPage({ search: `visible ${n}.`, offset: 0, limit: 10 })).total).toBe(0);
     };
     await Promise.all(Array.from({ length: 20 }, (_, n) => searching(n)));
-  }, 60_000);
+  });
 
   test('counters do not make it reload anything', async () => {
     const store = await databases.openEmpty();
@@ -254,7 +254,7 @@ describe('long rows', () => {
     }
     expect((await find({ table: 'Host', text: 'xxx', where: {} })).total).toBe(3001);
     connection.close();
-  }, 60_000);
+  });
 });
 
 describe('a table that is too large for the memory', () => {

@@ -45,7 +45,7 @@ test.each([
   expect(tunnel.counted).toMatchObject({ closed: 36, errors: 0 });
   expect(tunnel.server.streamCount).toBe(0);
   expect(tunnel.agent.streamCount).toBe(0);
-}, 60_000);
+});
 
 /** A tunnel whose idle data connections are there, and how many were added in all. */
 async function withDataConnections(options?: WireTunnelOptions) {
@@ -67,7 +67,7 @@ test('a stream that carries much goes on over a data connection, and the connect
   await transfer(tunnel.port, { up: 4 * MB, down: 4 * MB });
   // Two directions moved, so at least one connection was used up and replaced.
   expect(added.length).toBeGreaterThanOrEqual(9);
-}, 20_000);
+});
 
 /** Counts how often a stream of the tunnel moves to a data connection. */
 function countMoves({ server, agent }: WireTunnel): { count: number } {
@@ -99,7 +99,7 @@ test('a stream that carries much in small pieces stays on the mux, until its pie
   await echo(Buffer.alloc(MB), 3);
   expect(moves.count).toBe(2);
   visitor.end();
-}, 20_000);
+});
 
 test('a stream that compression does not make smaller moves as well, one that it does stays', async () => {
   const { tunnel, added } = await withDataConnections({ compress: true });
@@ -114,7 +114,7 @@ test('a stream that compression does not make smaller moves as well, one that it
   expect({ bytes, moves: moves.count }).toEqual({ bytes: 24 * MB, moves: 0 });
   await transfer(tunnel.port, { up: 16 * MB, down: 16 * MB });
   expect(added.length).toBeGreaterThanOrEqual(9);
-}, 30_000);
+});
 
 test('a reader that stops reading stops the sender, and loses nothing', async () => {
   const target = await netServer((socket) => socket.end(Buffer.alloc(64 * MB, 7)));
@@ -129,7 +129,7 @@ test('a reader that stops reading stops the sender, and loses nothing', async ()
   let bytes = 0;
   for await (const chunk of visitor) bytes += Buffer.byteLength(chunk);
   expect(bytes).toBe(64 * MB);
-}, 30_000);
+});
 
 test('a visitor that is cut off cuts off the target, and the other way round', async () => {
   const target = await netServer((socket) =>
@@ -198,7 +198,7 @@ test('one bulk stream leaves room for small ones', async () => {
   }
   expect(echoed).toBeGreaterThan(0);
   bulk.destroy();
-}, 20_000);
+});
 
 describe('a peer that gives signs of life', () => {
   /** Sends a PING every 20 ms, in a process of its own. */

@@ -298,7 +298,7 @@ test('a connection that waited in vain is refused', async () => {
   expect(streams.every((stream) => stream?.over)).toBe(true);
   // The time is also over where nothing waited: the next connection is refused at once.
   expect(idle.opener(1)).toBeUndefined();
-}, 20_000);
+});
 
 test('connections that go on do so a few in each iteration of the event loop, clients in round-robin order, and none that was reset meanwhile', async () => {
   const opened: number[] = [];

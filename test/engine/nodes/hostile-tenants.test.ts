@@ -119,7 +119,7 @@ test('more reports on health of several agents than a session may carry: the oth
   expect(reached(entry)).toEqual(['home']);
   expect(await roundTrip(visitor, 'after')).toBe('after');
   for (const { log } of nodes) expect(log.entries.filter(({ msg }) => msg === 'the session with another node was lost')).toEqual([]);
-}, 60_000);
+});
 
 test('an agent that connects to both nodes again and again, in reserve too, and names homes: it gets its turns, and takes nothing', async () => {
   const { nodes, home, entry, visitor } = await serving();

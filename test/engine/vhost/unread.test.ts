@@ -133,7 +133,7 @@ test('a response whose visitor reads only others is cut off alone, and the sessi
   while (!unread.closed) await read();
   await read();
   expect([[...lengths], client.destroyed]).toEqual([[300_000], false]);
-}, 20_000);
+});
 
 test('the streams of sessions end with their sockets, those too whose answers wait, within seconds', async () => {
   const { httpsPort, server, origin } = await answering(4_000_000, 60_000);
@@ -238,7 +238,7 @@ test.each(
   open.push(() => visitor.destroy());
   await flood(visitor, make);
   expect(await eventually(() => server.connections, (count) => count === 0)).toBe(0);
-}, 90_000);
+});
 
 test('a visitor that cancels requests as fast as it sends them gets an error and is disconnected at once', async () => {
   const silent = await startRawOrigin(() => undefined);
@@ -261,7 +261,7 @@ test('a visitor that cancels requests as fast as it sends them gets an error and
   // GOAWAY, with the last stream and the reason: ENHANCE_YOUR_CALM.
   const goaway = text.indexOf(Buffer.from([0, 0, 8, 7, 0, 0, 0, 0, 0]).toString('latin1'));
   expect([goaway >= 0, text.charCodeAt(goaway + 16)]).toEqual([true, 11]);
-}, 10_000);
+});
 
 test('what waits in a session is counted until it is sent, and resumes what waited for room', async () => {
   const counted: number[] = [];

@@ -39,7 +39,7 @@ export const people = {
       expiresAt: 'Expires',
     },
     hints: {
-      username: 'Each name exists once.',
+      username: 'Each name can be used once.',
       password: 'At least 6 characters. The user can change it.',
       passwordKept: 'At least 6 characters. Empty = unchanged. A new one ends the user’s sessions and tokens.',
       remark: 'Only administrators see it. At most 255 characters.',
@@ -103,7 +103,7 @@ export const people = {
     end: 'End the lockout',
     ended: 'Lockout ended',
     noneTitle: 'Nobody is locked out',
-    noneText: 'After too many wrong logins, passwords or keys, an address or name has to wait. Until then, it is listed here.',
+    noneText: 'After too many wrong logins, passwords or keys, an address or name has to wait. While it waits, it is listed here.',
   },
   account: {
     title: 'Own password',

@@ -22,6 +22,7 @@ import { useHostActions } from './host-actions.tsx';
 import { HostOverview } from './host-overview.tsx';
 import { inputOf, valuesOf } from './host-values.ts';
 import { PlatformNameCheck } from './platform-name.tsx';
+import { visitorUrl } from './visitor-url.ts';
 
 const hostFields = graphql(`
   fragment HostFields on Host {
@@ -120,10 +121,6 @@ function Loaded({ host, onChange, children }: {
   const url = host?.publicUrls[0];
   // A web login has one client, and no list.
   const lists: ReadonlyArray<readonly [string, string]> = isLogin ? [] : [['/clients', t.clients.title]];
-  const urlOf = (scheme: string, at: string, location: string): string => {
-    const [start, port, usual] = scheme === 'HTTP' ? ['http', server.hostHttpPort, 80] as const : ['https', server.hostHttpsPort, 443] as const;
-    return `${start}://${at}${port && port !== usual ? `:${port}` : ''}${location || '/'}`;
-  };
   return (
     <>
       <PageHead
@@ -216,7 +213,7 @@ function Loaded({ host, onChange, children }: {
               <TextField form={form} name='hostChange' label={labels.hostChange} hint={hints.hostChange} isMono isOptional />
             </div>
           </section>
-          {name !== '' && targets !== '' && <p className='sentence'>{texts.sentence(urlOf(values.scheme, name, values.location), targets)}</p>}
+          {name !== '' && targets !== '' && <p className='sentence'>{texts.sentence(visitorUrl(server, values.scheme, name, values.location), targets)}</p>}
         </FormFrame>
       )}
     </>

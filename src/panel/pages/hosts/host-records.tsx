@@ -8,6 +8,7 @@ import { useViewer } from '../../shell/viewer.tsx';
 import { useServedColumns } from '../served/columns.tsx';
 import { useHostActions } from './host-actions.tsx';
 import { CertificateCell, HostStateCell } from './host-state.tsx';
+import { visitorUrl } from './visitor-url.ts';
 
 /** A host in a list. */
 export const hostRow = graphql(`
@@ -28,11 +29,13 @@ export const hostChanges = graphql(`
 /** Hosts, as lists show them. @param isOfClient on the page of a client: without the column of the client */
 export function useHosts({ isOfClient = false } = {}): Records<HostRowFragment> {
   const { t } = useLanguage();
-  const { readOnly } = useViewer();
+  const { readOnly, server } = useViewer();
   const actions = useHostActions();
   const [, navigate] = useLocation();
   const heads = t.hosts.columns;
   const served = useServedColumns(heads, isOfClient);
+  // A wildcard has no public URL, since its names are unknown.
+  const addressOf = ({ publicUrls: [url], scheme, host, location }: HostRowFragment): string => url ?? visitorUrl(server, scheme, host, location);
   const columns: Records<HostRowFragment>['columns'] = [
     {
       key: 'name',
@@ -74,9 +77,4 @@ export function useHosts({ isOfClient = false } = {}): Records<HostRowFragment> 
       ];
     },
   };
-}
-
-/** The URL as visitors use it. */
-function addressOf({ publicUrls: [url], scheme, host, location }: HostRowFragment): string {
-  return url ?? `${scheme === 'HTTP' ? 'http' : 'https'}://${host}${location || '/'}`;
 }

@@ -89,6 +89,8 @@ export default function UsersPage() {
     if (!enabled) return <State tone='off'>{t.states.disabled}</State>;
     return expiresAt && expiresAt < soon ? <State tone='warn'>{t.states.expiresSoon}</State> : <State tone='ok'>{t.states.enabled}</State>;
   };
+  const share = (used: number, limit: number | null | undefined): string =>
+    limit === null || limit === undefined ? f.number(used) : t.words.of(f.number(used), f.number(limit));
   const columns: Records<Row>['columns'] = [
     {
       key: 'name',
@@ -99,7 +101,7 @@ export default function UsersPage() {
           <Link className='name' href={`/users/${row.id}`}>{row.username}</Link> <span className='muted xs'>#{row.id}</span>
           {row.remark && <span className='sub'>{row.remark}</span>}
           <span className='sub only-narrow'>
-            {texts.columns.clients} {row.clientCount} · {texts.columns.tunnels} {row.tunnelCount}
+            {texts.columns.clients} {share(row.clientCount, row.maxClients)} · {texts.columns.tunnels} {share(row.tunnelCount, row.maxTunnels)}
           </span>
         </>
       ),
