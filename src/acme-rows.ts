@@ -24,7 +24,7 @@ export interface AcmeRowsParts {
 export class AcmeRows implements AcmeTexts {
   readonly #parts: AcmeRowsParts;
   readonly #prefix: string;
-  /** Files that are to be read. */
+  /** Files that wait to be read. */
   #waiting = new Map<string, { readonly text: Promise<string | undefined>; readonly settle: (read: Promise<string | undefined>) => void }>();
   #reading = false;
 

@@ -122,9 +122,14 @@ export class Acme {
     };
   }
 
-  /** The key authorization for a token, while an order of the name is in progress. A promise, which does not reject, if another server may have placed it. */
-  answer(name: string, token: string): string | undefined | Promise<string | undefined> {
-    return this.#wanted.get(name)?.answers.get(token) ?? this.#challenges?.answer(name, token);
+  /**
+   * The key authorization for a token, while an order of the name is in progress. A promise, which does not reject, if another server may have placed it.
+   * @param isServed a host has the name: without ACME, the challenges are its target's own, and do not wait for a look
+   */
+  answer(name: string, token: string, isServed: boolean): string | undefined | Promise<string | undefined> {
+    const wanted = this.#wanted.get(name);
+    if (!wanted && isServed) return undefined;
+    return wanted?.answers.get(token) ?? this.#challenges?.answer(name, token);
   }
 
   /** Attempts a failed order now, instead of after its delay. @throws the error of the disk or of the database */

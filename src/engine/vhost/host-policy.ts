@@ -25,7 +25,8 @@ export class HostPolicy implements VhostPolicy {
   }
 
   challenge(host: string, token: string): string | undefined | Promise<string | undefined> {
-    return this.#environment.acme?.answer(host, token);
+    const { acme, hosts } = this.#environment;
+    return acme?.answer(host, token, hosts.isOwn(host));
   }
 
   gate(entry: HostEntry, visit: Visit): GateRefusal | undefined {

@@ -236,7 +236,13 @@ export class Live {
         for (const client of change.clients) this.#gather('client', client.id);
         for (const { user } of this.#subscribers) user?.(change.id);
         break;
-      default: // concerns no record
+      case 'globalSettings':
+      case 'node':
+      case 'acme':
+      case 'access':
+        break;
+      default:
+        change satisfies never;
     }
     // Subscribers that lose access by this change get no more events.
     if (this.#subscribers.size > 0) this.#inBackground(this.#endInvalid());

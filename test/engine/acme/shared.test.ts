@@ -116,6 +116,14 @@ test('only the server that leads orders, all know how it went, and the next lead
   expect(installation.failed).toBe(2);
 });
 
+test('challenges of a host without ACME, whose target may have its own, wait for no look; all others do', async () => {
+  const { other } = await two();
+  expect(other.answer('target.example', 'token', true)).toBeUndefined();
+  expect(other.answer('a.example', 'token', true)).toBeInstanceOf(Promise);
+  // A host that this server does not know yet.
+  expect(await other.answer('new.example', 'token', false)).toBeUndefined();
+});
+
 test('the orders of an hour are limited for all servers together', async () => {
   const names = Array.from({ length: 6 }, (_, index) => `${index}.example`);
   const { installation, other } = await two({ perHour: 5 }, names);
