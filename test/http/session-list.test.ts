@@ -50,19 +50,22 @@ test('a session names the account that it belongs to, and the list knows which o
   const now = Date.now();
   await db.session.createMany({
     data: [
-      session('ab', new Date(now)),
+      session('ab', new Date(now), new Date(now - 5000)),
       { ...session('cd', new Date(now - 1)), kind: 'user', userId: user.id },
       { ...session('ef', new Date(now - 2)), kind: 'client', clientId: client.id },
     ],
   });
-  const query = '{ sessions { role isOwn user { username } client { remark } } }';
-  expect((await app.api.run(query, {}, { kind: 'admin', sessionId: 'ab'.repeat(32) })).data).toEqual({
-    sessions: [
-      { role: 'ADMINISTRATOR', isOwn: true, user: null, client: null },
-      { role: 'USER', isOwn: false, user: { username: 'alice' }, client: null },
-      { role: 'CLIENT', isOwn: false, user: null, client: { remark: 'office' } },
-    ],
-  });
+  const query = '{ sessions { role isOwn createdAt lastUsedAt user { username } client { remark } } }';
+  const iso = (ago: number) => new Date(now - ago).toISOString();
+  const others = Array.from({ length: 200 }, (_, n) => session((256 + n).toString(16).padStart(4, '0'), new Date(now - 3 - n)));
+  await db.session.createMany({ data: others });
+  const { sessions } = z.object({ sessions: z.array(z.unknown()) }).parse((await app.api.run(query, {}, { kind: 'admin', sessionId: 'ab'.repeat(32) })).data);
+  expect(sessions).toHaveLength(200);
+  expect(sessions.slice(0, 3)).toEqual([
+    { role: 'ADMINISTRATOR', isOwn: true, createdAt: iso(5000), lastUsedAt: iso(0), user: null, client: null },
+    { role: 'USER', isOwn: false, createdAt: iso(1), lastUsedAt: iso(1), user: { username: 'alice' }, client: null },
+    { role: 'CLIENT', isOwn: false, createdAt: iso(2), lastUsedAt: iso(2), user: null, client: { remark: 'office' } },
+  ]);
 });
 
 test('users see no sessions, nor the traffic of the server, and the order by last connection puts the newest first', async () => {

@@ -1,9 +1,48 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { globalRecord } from '../../src/legacy/records/global.ts';
+import { expireTimeText } from '../../src/rules/expire-time.ts';
 import { testApis, type Api } from '../support/api.ts';
 import { eitherDialect } from '../support/database.ts';
 
 const domain = { ID: 'platform-47287a8f16ec75e6', Wildcard: '*.example.com', CertFilePath: '', KeyFilePath: '' };
 const state = { ...domain, Status: 'no certificate, HTTP only', ExpiresAt: '', DaysRemaining: 0, ReferenceCount: 0, Readable: false };
+
+test.each(
+  [
+    ['NONE', 'no certificate, HTTP only'],
+    ['CANNOT_LOAD', 'cannot load'],
+    ['EMPTY', 'empty'],
+    ['CANNOT_PARSE', 'cannot parse'],
+    ['NOT_COVERED', 'does not cover wildcard'],
+    ['EXPIRED', 'expired'],
+    ['NOT_YET_VALID', 'not yet valid'],
+    ['EXPIRING', 'fewer than 15 days left'],
+    ['VALID', 'valid'],
+  ] as const,
+)('a platform domain whose certificate is %s has the status "%s"', (status, text) => {
+  const certificate = { status, expiresAt: '2026-02-01T12:00:00.000Z', daysRemaining: 5, readable: true };
+  const paths = { certificatePath: '/c', privateKeyPath: '/k' };
+  const platformDomains = [{ id: 'd', wildcard: '*.a.example', ...paths, referenceCount: 3, certificate }];
+  const record = {
+    ID: 'd',
+    Wildcard: '*.a.example',
+    CertFilePath: '/c',
+    KeyFilePath: '/k',
+    Status: text,
+    ExpiresAt: expireTimeText(new Date('2026-02-01T12:00:00.000Z')),
+    DaysRemaining: 5,
+    ReferenceCount: 3,
+    Readable: true,
+  };
+  expect(globalRecord({ globalSettings: { blocklist: ['1.1.1.1', '2.2.2.2'], serverUrl: null, platformDomains } })).toEqual({
+    status: 1,
+    msg: 'success',
+    globalBlackIpList: '1.1.1.1\r\n2.2.2.2',
+    serverUrl: '',
+    platform_domains: [record],
+    data: { BlackIpList: ['1.1.1.1', '2.2.2.2'], ServerUrl: '', PlatformDomains: [record] },
+  });
+});
 
 eitherDialect('the endpoints under /global', (databases) => {
   const apis = testApis(databases);

@@ -113,15 +113,16 @@ test('a guarded name is listed, and can be freed together with its counters', ()
 
 test('each credential has a count of its own; all are listed, and freed together', () => {
   const attempts = new Attempts();
-  for (const credential of ['login', 'password', 'ipWhitePassword'] as const) {
+  const credentials = ['login', 'password', 'ipWhitePassword', 'basic', 'tunnelPassword', 'enrolment'] as const;
+  for (const credential of credentials) {
     for (let n = 0; n < 10; n++) attempts.begin(credential, '192.0.2.1', `name ${n}`, now);
   }
   for (let n = 0; n < 3; n++) attempts.keyFailed('192.0.2.1', now, `key ${n}`);
   expect(attempts.queueKey('192.0.2.1', now, { lastSeenAt: '' })).toBeGreaterThan(0);
   expect(attempts.lockouts(now).map(({ credential, kind, source }) => [credential, kind, source])).toEqual(
-    ['login', 'password', 'ipWhitePassword', 'vkey'].map((credential) => [credential, 'address', '192.0.2.1']),
+    [...credentials, 'vkey'].map((credential) => [credential, 'address', '192.0.2.1']),
   );
-  expect(attempts.free({ kind: 'address', source: '192.0.2.1' }, now)).toHaveLength(4);
+  expect(attempts.free({ kind: 'address', source: '192.0.2.1' }, now)).toHaveLength(7);
   expect([attempts.lockouts(now), fail(attempts, '192.0.2.1', 'x'), attempts.queueKey('192.0.2.1', now, { lastSeenAt: '' })]).toEqual([[], 0, 0]);
 });
 

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { CertificateFault, certificateFacts, certificatePair, daysLeft } from '../../src/rules/certificate.ts';
+import { CertificateFault, certificateFacts, certificatePair, certificateStatusOf, coversHost, daysLeft } from '../../src/rules/certificate.ts';
 import { covering, makeCertificate, type TestCertificate } from '../support/certificates.ts';
 import { ed25519, p521, secp256k1, slowest, tooLarge } from '../support/unusual-keys.ts';
 
@@ -36,6 +36,26 @@ test.each([999, 1000, 1001])('a certificate has 1,000 names at most, so that che
 test('a certificate has 32 KB at most', async () => {
   const { certificate, key } = await makeCertificate(Array.from({ length: 900 }, (_, index) => `${index}${'x'.repeat(40)}.example`));
   expect(() => certificatePair(certificate, key)).toThrow(new CertificateFault('the certificate has more than 1000 names or 32768 bytes'));
+});
+
+test('a certificate covers its names and addresses, and no others', async () => {
+  const { certificate } = await makeCertificate(['a.example', '*.b.example', '192.0.2.1', '2001:db8::1']);
+  const { x509 } = certificateFacts(certificate);
+  expect(['a.example', 'A.EXAMPLE', 'x.b.example', '*.b.example', '192.0.2.1', '2001:db8::1'].filter((host) => !coversHost(x509, host))).toEqual([]);
+  const others = ['b.example', 'a.example.org', 'x.a.example', '*.example', 'x.y.b.example', '192.0.2.2', '2001:db8::2', '0.2.1'];
+  expect(others.filter((host) => coversHost(x509, host))).toEqual([]);
+});
+
+test('the status of a certificate is the worst that is true of it', () => {
+  const facts = certificateFacts(covering.certificate);
+  const from = facts.validFrom.getTime();
+  const to = facts.validTo.getTime();
+  const statuses = (problem: string, host?: string) =>
+    [from - 1, from, to - 15 * 86_400_000, to - 15 * 86_400_000 + 1, to - 1, to].map((now) => certificateStatusOf(facts, problem, now, host));
+  expect(statuses('')).toEqual(['notYetValid', 'valid', 'valid', 'expiring', 'expiring', 'expired']);
+  expect(statuses('cannot parse', 'a.p.example.com')).toEqual(['notYetValid', 'refused', 'refused', 'refused', 'refused', 'expired']);
+  expect(statuses('cannot parse', 'a.example')).toEqual(['notYetValid', 'notCovered', 'notCovered', 'notCovered', 'notCovered', 'expired']);
+  expect(certificateStatusOf(undefined, 'cannot parse', from)).toBe('missing');
 });
 
 test.each([[15 * 86_400_000, 15], [15 * 86_400_000 - 1, 14], [86_400_000 - 1, 0], [-1, 0]])(

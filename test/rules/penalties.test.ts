@@ -28,6 +28,7 @@ test('other addresses do not wait', () => {
 
 test('an address is forgiven after its last failure has expired', () => {
   const penalties = failed(10);
+  expect([penalties.waiting(60_000), penalties.queue('a', 60_000, right)]).toEqual([[{ source: 'a', until: 60_000 }], 1000]);
   expect(penalties.queue('a', 60_001, right)).toBe(0);
   expect(penalties.size).toBe(0);
 });

@@ -197,6 +197,8 @@ eachDialect('the audit log', (databases) => {
     };
     expect(await idsOf('(limit: 2, offset: 1)')).toEqual([6, [5, 4]]);
     expect(await idsOf('(limit: 0)')).toEqual([6, []]);
+    expect(await idsOf('(limit: 2, filter: { beforeId: 5 })')).toEqual([4, [4, 3]]);
+    expect(await idsOf('(search: "1", filter: { beforeId: 5 })')).toEqual([2, [3, 1]]);
     expect(await idsOf('(filter: { resource: CLIENT, resourceId: "1" })')).toEqual([3, [5, 3, 1]]);
     expect(await idsOf('(filter: { callerKind: USER, callerId: 7 })')).toEqual([1, [3]]);
     expect(await idsOf(`(filter: { from: "${day(3.5).toISOString()}", to: "${day(1.5).toISOString()}" })`)).toEqual([2, [3, 2]]);

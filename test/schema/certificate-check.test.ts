@@ -4,6 +4,7 @@ import { expect, test } from '@jest/globals';
 import { covering, expired, makeCertificate, other } from '../support/certificates.ts';
 import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
+import { tooLarge } from '../support/unusual-keys.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const directory = temporaryDirectory();
@@ -17,7 +18,7 @@ const problemsOf = async (api: TestSchema, variables: Readonly<Record<string, un
 
 eitherDialect('the check of a certificate before it is stored', (databases) => {
   test('a pair is described, and whether it can be used for a host', async () => {
-    const api = await openTestSchema(databases);
+    const api = await openTestSchema(databases, {}, () => Date.parse('2119-11-30T12:00:00Z'));
     const pair = { certificate: covering.certificate, privateKey: covering.key };
     expect(await api.record(check, { ...pair, host: 'a.p.example.com' })).toEqual({
       usable: true,
@@ -26,7 +27,7 @@ eitherDialect('the check of a certificate before it is stored', (databases) => {
       issuer: 'adit test',
       validFrom: '2020-01-01T00:00:00.000Z',
       expiresAt: '2120-01-01T00:00:00.000Z',
-      daysRemaining: expect.any(Number),
+      daysRemaining: 31,
       fingerprint: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
     expect(await problemsOf(api, { ...pair, host: '*.p.example.com' })).toEqual({ usable: true, problems: [] });
@@ -41,6 +42,7 @@ eitherDialect('the check of a certificate before it is stored', (databases) => {
     const { certificate } = covering;
     expect(await problemsOf(api, { certificate })).toEqual({ usable: false, problems: ['KEY_MISSING'] });
     expect(await problemsOf(api, { certificate, privateKey: other.key, host: 'a.com' })).toEqual({ usable: false, problems: ['KEY_MISMATCH', 'NOT_COVERED'] });
+    expect(await problemsOf(api, { certificate: tooLarge.certificate, privateKey: tooLarge.key })).toEqual({ usable: false, problems: ['KEY_REFUSED'] });
     expect(await problemsOf(api, { certificate: expired.certificate, privateKey: expired.key })).toEqual({ usable: false, problems: ['EXPIRED'] });
     const soon = await makeCertificate(['a.com'], { to: new Date(Date.now() + 5 * 86_400_000) });
     expect(await problemsOf(api, { certificate: soon.certificate, privateKey: soon.key, host: 'a.com' })).toEqual({ usable: true, problems: ['EXPIRING'] });

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { type CertificateState, refusalCauses } from '../../src/engine/face.ts';
+import type { Tunnel } from '../../src/store/generated/sqlite/client.ts';
 import { eitherDialect } from '../support/database.ts';
 import { onlineState } from '../support/client-state.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
@@ -14,6 +15,21 @@ const ask = `query ($host: String!, $path: String, $scheme: RequestScheme!, $fro
 const askTunnel = `query ($id: ID!, $from: String, $probe: Boolean) {
   diagnoseTunnel(id: $id, visitorAddress: $from, probe: $probe) { tunnel { id } gates { ${gate} } stoppedBy { name explanation } probes { target reached error } }
 }`;
+const gateCodes = 'gates { name outcome findings { code } fix { code } }';
+const askCodes = `query ($host: String!, $path: String, $scheme: RequestScheme!, $from: String, $probe: Boolean) {
+  diagnoseHost(host: $host, path: $path, scheme: $scheme, visitorAddress: $from, probe: $probe) { ${gateCodes} }
+}`;
+const askTunnelCodes = `query ($id: ID!) { diagnoseTunnel(id: $id) { ${gateCodes} } }`;
+const coded = z.object({ code: z.string() });
+const codedGates = z.object({ gates: z.array(z.object({ name: z.string(), outcome: z.string(), findings: z.array(coded), fix: coded.nullable() })) });
+/** By the name of each gate: its outcome, the codes of what it has found, and that of the fix. */
+const codesOf = (diagnosed: unknown) =>
+  Object.fromEntries(
+    codedGates.parse(diagnosed).gates.map(({ name, outcome, findings, fix }) => [
+      name,
+      `${outcome} ${findings.map(({ code }) => code).join(' ')}${fix ? `: ${fix.code}` : ''}`,
+    ]),
+  );
 const online = onlineState({ lastOnlineAt: Date.now() });
 const newClient = (api: TestSchema, input = {}) => api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
 const newHost = (api: TestSchema, input: Readonly<Record<string, unknown>>) =>
@@ -364,6 +380,143 @@ eitherDialect('diagnosis', (databases) => {
       remedy: `wait for one to end, or raise the limit of client ${clientId}`,
     });
     expect(gates.find(({ name }) => name === 'CERTIFICATE')).toMatchObject({ findings: [{ code: 'HTTP_REQUEST', params: [] }], fix: null, refusals: [] });
+  });
+
+  test('each check of a host says by a code what it has found, and how to fix it', async () => {
+    const api = await openTestSchema(databases);
+    const { db } = api.services.store;
+    const user = await db.user.create({ data: { username: 'alice', passwordHash: '' } });
+    const id = await newClient(api);
+    const hostId = await newHost(api, { clientId: id, host: 'a.com', location: '/x', targets: ['80'] });
+    const all = async (variables = {}) => codesOf(await api.record(askCodes, { host: 'a.com', path: '/x', scheme: 'HTTP', ...variables }));
+    const code = async (name: string, variables = {}) => (await all(variables))[name];
+    const client = (data: Parameters<typeof db.client.update>[0]['data']) => db.client.update({ where: { id }, data });
+    const elsewhere = ['CERTIFICATE', 'ENABLED', 'OWNER', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'].map((name) => [name, 'UNKNOWN NO_RULE']);
+    expect(await all({ host: 'b.com' })).toEqual({ ROUTE: 'STOPPED NO_HOST_MATCHES: ADD_HOST', ...Object.fromEntries(elsewhere) });
+    expect(await code('ROUTE', { path: '/y' })).toBe('STOPPED PATH_DIFFERS: ADD_LOCATION');
+    await db.host.update({ where: { id: hostId }, data: { scheme: 'https' } });
+    expect(await code('ROUTE')).toBe('STOPPED SCHEME_DIFFERS: CHANGE_SCHEME');
+    await db.host.update({ where: { id: hostId }, data: { scheme: 'all', enabled: false } });
+    expect(await code('ROUTE')).toBe('STOPPED RULES_STOPPED: START_HOST');
+    await db.host.update({ where: { id: hostId }, data: { enabled: true } });
+    expect(await code('AGENT')).toBe('STOPPED AGENT_AWAY: START_AGENT');
+    api.engine.clients.set(id, online);
+    expect(await all()).toEqual({
+      ROUTE: 'PASSED HOST_MATCHED',
+      CERTIFICATE: 'PASSED HTTP_REQUEST',
+      ENABLED: 'PASSED HOST_STARTED',
+      OWNER: 'PASSED UNASSIGNED',
+      QUOTA: 'PASSED WITHIN_LIMITS',
+      ACCESS: 'PASSED NO_LISTS',
+      AGENT: 'PASSED AGENT_CONNECTED',
+      TARGET: 'PASSED TARGETS_UNTRIED',
+    });
+    expect(await code('TARGET', { probe: true })).toBe('PASSED TARGET_ANSWERED');
+    api.engine.unreachable.add('127.0.0.1:80');
+    expect(await code('TARGET', { probe: true })).toBe('STOPPED TARGETS_SILENT: START_SERVICE');
+    const broken = { target: '127.0.0.1:80', healthy: false, failures: 1, since: 0, lastError: 'refused' };
+    api.engine.health.set(`host ${hostId}`, { type: 'tcp', intervalMs: 1, timeoutMs: 1, maxFailed: 1, path: '', targets: [broken] });
+    expect(await code('TARGET')).toBe('STOPPED TARGETS_UNHEALTHY: START_CHECKED_SERVICE');
+    await db.host.update({ where: { id: hostId }, data: { target: '', localProxy: true } });
+    expect(await code('TARGET')).toBe('STOPPED HOST_TARGET_MISSING: SET_HOST_TARGET');
+    expect(await code('AGENT')).toBe('STOPPED LOCAL_PROXY_OFF: ALLOW_LOCAL_PROXY');
+
+    await client({ flowLimit: 1, maxConnections: 2 });
+    api.engine.clients.set(id, { ...online, connections: 1, inletBytes: 2 ** 20 - 1, exportBytes: 1 });
+    expect(await code('QUOTA')).toBe('PASSED WITHIN_LIMITS');
+    api.engine.clients.set(id, { ...online, connections: 2, inletBytes: 1, exportBytes: 2 ** 20 - 1 });
+    expect(await code('QUOTA')).toBe('STOPPED CONNECTIONS_USED_UP: RAISE_CONNECTIONS');
+    api.engine.clients.set(id, { ...online, connections: 2, inletBytes: 1, exportBytes: 2 ** 20 });
+    expect(await code('QUOTA')).toBe('STOPPED TRAFFIC_USED_UP: RAISE_TRAFFIC');
+
+    expect([await code('ACCESS', { from: '1.1.1.1' }), await code('ACCESS', { from: 'x' })]).toEqual([
+      'PASSED ADDRESS_ALLOWED',
+      'UNKNOWN ADDRESS_INVALID: GIVE_IP_ADDRESS',
+    ]);
+    await client({ blackIpList: '1.1.1.1' });
+    expect([await code('ACCESS'), await code('ACCESS', { from: '1.1.1.1' })]).toEqual([
+      'UNKNOWN ADDRESS_NEEDED: GIVE_ADDRESS',
+      'STOPPED ON_BLOCKLIST: LEAVE_BLOCKLIST',
+    ]);
+    await client({ ipWhite: true, ipWhiteList: 'x', blackIpList: '' });
+    expect(await code('ACCESS', { from: '2.2.2.2' })).toBe('STOPPED NOT_ON_ALLOWLIST INVALID_LINES: ADD_TO_ALLOWLIST');
+    await client({ ipWhiteList: 'x\n2.2.2.2' });
+    expect(await code('ACCESS', { from: '2.2.2.2' })).toBe('PASSED ADDRESS_ALLOWED INVALID_LINES: CORRECT_LINES');
+    await api.ok('mutation { updateGlobalSettings(input: { blocklist: ["2.2.2.2"] }) { serverUrl } }');
+    expect(await code('ACCESS', { from: '2.2.2.2' })).toBe('STOPPED ON_GLOBAL_BLOCKLIST INVALID_LINES: LEAVE_GLOBAL_BLOCKLIST');
+
+    await client({ expiresAt: new Date('2099-01-01') });
+    expect(await code('OWNER')).toBe('PASSED UNASSIGNED_UNTIL');
+    await client({ expiresAt: new Date(0) });
+    expect(await code('OWNER')).toBe('STOPPED CLIENT_EXPIRED: EXTEND_CLIENT');
+    await client({ expiresAt: null, userId: user.id });
+    expect(await code('OWNER')).toBe('PASSED OWNED');
+    await db.user.update({ where: { id: user.id }, data: { expiresAt: new Date('2099-01-01') } });
+    expect(await code('OWNER')).toBe('PASSED OWNED_UNTIL');
+    await db.user.update({ where: { id: user.id }, data: { expiresAt: new Date(0) } });
+    expect(await code('OWNER')).toBe('STOPPED OWNER_EXPIRED: EXTEND_OWNER');
+    await db.user.update({ where: { id: user.id }, data: { enabled: false } });
+    expect(await code('OWNER')).toBe('STOPPED OWNER_DISABLED: ENABLE_OWNER');
+    await client({ enabled: false });
+    expect(await code('ENABLED')).toBe('STOPPED CLIENT_DISABLED: ENABLE_CLIENT');
+
+    const inUse = { names: ['a.com'], issuer: 'somebody', validFrom: new Date(0), validTo: new Date('2099-01-01'), fingerprint: '' };
+    const certificate = async (state: Partial<CertificateState>) => {
+      api.engine.certificates.set(hostId, { status: 'valid', problem: '', acme: null, inUse, ...state });
+      return await code('CERTIFICATE', { scheme: 'HTTPS' });
+    };
+    expect(await code('CERTIFICATE', { scheme: 'HTTPS' })).toBe('PASSED TLS_PASSED_THROUGH');
+    expect(await certificate({})).toBe('PASSED CERTIFICATE_VALID');
+    expect(await certificate({ status: 'expiring' })).toBe('PASSED CERTIFICATE_EXPIRING: REPLACE_CERTIFICATE');
+    expect(await certificate({ status: 'refused', problem: 'p' })).toBe('PASSED CERTIFICATE_PROBLEM: FIX_CERTIFICATE_FILES');
+    expect(await certificate({ status: 'missing', inUse: null, problem: 'p' })).toBe('STOPPED CERTIFICATE_MISSING CERTIFICATE_PROBLEM: SET_CERTIFICATE');
+    expect(await certificate({ status: 'expired' })).toBe('STOPPED CERTIFICATE_EXPIRED: REPLACE_CERTIFICATE');
+    expect(await certificate({ status: 'notYetValid' })).toBe('STOPPED CERTIFICATE_NOT_YET_VALID: REPLACE_CERTIFICATE_OR_SET_CLOCK');
+    expect(await certificate({ status: 'notCovered' })).toBe('STOPPED CERTIFICATE_NOT_COVERED: SET_CERTIFICATE_OF_NAME');
+    const acme = { status: 'failed', failures: 1, problem: '', lastAt: null, nextAt: 1 } as const;
+    expect(await certificate({ status: 'missing', inUse: null, acme })).toBe('STOPPED CERTIFICATE_MISSING: LET_ACME_REACH');
+    expect(await certificate({ status: 'missing', inUse: null, acme: { ...acme, status: 'pending' } })).toBe('STOPPED CERTIFICATE_MISSING: WAIT_FOR_ACME');
+  });
+
+  test('each check of a tunnel says by a code what it has found, and how to fix it', async () => {
+    const api = await openTestSchema(databases, { allowLocalProxy: true });
+    const { db } = api.services.store;
+    const clientId = await newClient(api);
+    api.engine.clients.set(clientId, online);
+    const all = async (data: Partial<Tunnel>, running?: { readonly running: boolean; readonly error: string }) => {
+      const { id } = await db.tunnel.create({ data: { mode: 'tcp', port: 9001, target: '80', ...data, clientId } });
+      const traffic = { connections: 0, rate: 0, inletRate: 0, exportRate: 0, inletBytes: 0, exportBytes: 0 };
+      if (running) api.engine.tunnels.set(id, { ...traffic, ...running, refusals: {}, dropped: 0, visitors: [], health: null });
+      const found = codesOf(await api.record(askTunnelCodes, { id }));
+      await db.tunnel.delete({ where: { id } });
+      return found;
+    };
+    const open = { running: true, error: '' };
+    expect(await all({}, open)).toEqual({
+      ROUTE: 'PASSED PORT_ENTRY',
+      ENABLED: 'PASSED TUNNEL_STARTED',
+      OWNER: 'PASSED UNASSIGNED',
+      QUOTA: 'PASSED WITHIN_LIMITS',
+      ACCESS: 'PASSED NO_LISTS',
+      AGENT: 'PASSED AGENT_CONNECTED',
+      TARGET: 'PASSED TARGETS_UNTRIED',
+    });
+    expect(await all({})).toMatchObject({ ROUTE: 'STOPPED PORT_OPENING: FREE_PORT' });
+    expect(await all({}, { running: false, error: 'taken' })).toMatchObject({ ROUTE: 'STOPPED PORT_CLOSED: FREE_PORT' });
+    expect(await all({ enabled: false })).toMatchObject({ ROUTE: 'PASSED PORT_ENTRY', ENABLED: 'STOPPED TUNNEL_STOPPED: START_TUNNEL' });
+    expect(await all({ target: '' }, open)).toMatchObject({ TARGET: 'STOPPED TUNNEL_TARGET_MISSING: SET_TUNNEL_TARGET' });
+    expect(await all({ localProxy: true }, open)).toMatchObject({ AGENT: 'PASSED SERVER_DIALS' });
+    expect(await all({ mode: 'udp', proxyProtocol: 'V1' }, open)).toMatchObject({ ROUTE: 'PASSED PORT_ENTRY PROXY_PROTOCOL_UNUSED' });
+    expect(await all({ mode: 'secret' })).toMatchObject({ ROUTE: 'STOPPED PASSWORD_MISSING: SET_PASSWORD' });
+    expect(await all({ mode: 'p2p', password: 'p', target: '' })).toMatchObject({
+      ROUTE: 'PASSED PASSWORD_ENTRY',
+      TARGET: 'STOPPED TUNNEL_TARGET_MISSING: SET_TUNNEL_TARGET',
+    });
+    expect(await all({ mode: 'httpProxy', target: '' }, open)).toMatchObject({ TARGET: 'PASSED TARGET_OF_VISITOR' });
+    expect(await all({ mode: 'file', target: '' }, open)).toMatchObject({ TARGET: 'STOPPED DIRECTORY_MISSING: SET_DIRECTORY' });
+    expect(await all({ mode: 'file', target: '', localPath: '/srv' }, open)).toMatchObject({ TARGET: 'PASSED DIRECTORY_SERVED' });
+    api.engine.modes = ['tcp'];
+    expect(await all({ mode: 'socks5' }, open)).toMatchObject({ ROUTE: 'STOPPED MODE_NOT_SERVED: CHANGE_MODE' });
   });
 
   test('stored settings of a tunnel that have no effect are reported', async () => {

@@ -56,21 +56,26 @@ eachDialect('what is affected', (databases) => {
     const { store } = api.services;
     const { id: userId } = await store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
     const [own = 0, foreign = 0] = await seedClients(store, 2, (n) => ({ userId: n === 1 ? userId : null }));
+    const alice = { kind: 'user', userId } as const;
     await seedTunnels(store, own, 21, () => ({ mode: 'secret', port: 0 }));
     await seedTunnels(store, own, 25, (n) => ({ mode: 'tcp', port: 9000 + n }));
     await seedTunnels(store, foreign, 1, () => ({ mode: 'tcp', port: 9100 }));
     await seedHosts(store, own, 25, (n) => ({ host: `${n}.example`, location: '/' }));
     const of = async (resource: 'tunnel' | 'host') => {
       const ids = (resource === 'tunnel' ? await store.db.tunnel.findMany() : await store.db.host.findMany()).map(({ id }) => id);
-      const { data } = await api.run(impact, { resource: resource.toUpperCase(), ids }, { kind: 'user', userId });
+      const { data } = await api.run(impact, { resource: resource.toUpperCase(), ids }, alice);
       return data;
     };
     api.engine.hosts.set(1, { ...onlineState({ connections: 2 }), running: true, error: '', health: null });
-    expect(await of('tunnel')).toEqual({ impact: { ...nothing, tunnels: 46, ports: Array.from({ length: 20 }, (_, n) => 9001 + n) } });
-    expect(await of('host')).toEqual({
-      impact: { ...nothing, hosts: 25, connections: 2, hostNames: Array.from({ length: 20 }, (_, n) => `${n + 1}.example/`) },
+    api.engine.tunnels.set(22, { ...onlineState({ connections: 5 }), running: true, error: '', health: null, dropped: 0, visitors: [] });
+    const ports = Array.from({ length: 20 }, (_, n) => 9001 + n);
+    expect(await of('tunnel')).toEqual({ impact: { ...nothing, tunnels: 46, connections: 5, ports } });
+    const hostNames = Array.from({ length: 20 }, (_, n) => `${n + 1}.example/`);
+    expect(await of('host')).toEqual({ impact: { ...nothing, hosts: 25, connections: 2, hostNames } });
+    expect((await api.run(impact, { resource: 'CLIENT', ids: [foreign, own] }, alice)).data).toEqual({
+      impact: { ...nothing, clients: 1, tunnels: 46, hosts: 25, ports, hostNames },
     });
-    expect(await api.code(impact, { resource: 'USER', ids: [userId] }, { kind: 'user', userId })).toBe('FORBIDDEN');
+    expect(await api.code(impact, { resource: 'USER', ids: [userId] }, alice)).toBe('FORBIDDEN');
     expect(await api.code(impact, { resource: 'TUNNEL', ids: Array.from({ length: 201 }, (_, n) => n + 1) })).toBe('INVALID_INPUT');
     expect(await api.code(impact, { resource: 'TUNNEL', ids: ['x'] })).toBe('INVALID_INPUT');
   });

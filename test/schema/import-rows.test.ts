@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { importRecord } from '../../src/schema/import/records.ts';
 import { userRow } from '../../src/schema/import/rows.ts';
 import { ImportStage } from '../../src/schema/import/stage.ts';
 import { Problems } from '../../src/schema/values/problems.ts';
@@ -6,9 +7,114 @@ import { schemaSettings } from '../support/schema-settings.ts';
 
 const none = { maxClients: 0, maxTunnels: 0, expiresAt: null, createdAt: null } as const;
 
+/** A record of each kind that has numbers. */
+const importedRecords = {
+  user: { kind: 'user', source: 'x', id: 1, username: 'alice', password: '', enabled: true, remark: '', tokenHash: '', ...none },
+  client: {
+    kind: 'client',
+    source: 'x',
+    id: 1,
+    ownerId: 0,
+    verifyKey: 'k',
+    remark: '',
+    enabled: true,
+    basicUser: '',
+    basicPassword: '',
+    compress: false,
+    encrypt: false,
+    configAllowed: false,
+    rateLimit: 0,
+    flowLimit: 0,
+    maxConnections: 0,
+    maxTunnels: 0,
+    webUsername: '',
+    webPassword: '',
+    blocklist: [],
+    allowlistEnabled: false,
+    allowlistPassword: '',
+    allowlist: [],
+    expiresAt: null,
+    createdAt: null,
+    lastOnlineAt: null,
+    lastAddress: '',
+    localAddress: '',
+    agentVersion: '',
+    inletBytes: 0,
+    exportBytes: 0,
+  },
+  tunnel: {
+    kind: 'tunnel',
+    source: 'x',
+    id: 1,
+    clientId: 1,
+    mode: 'tcp',
+    remark: '',
+    port: 0,
+    serverIp: '',
+    targets: [],
+    localProxy: false,
+    password: '',
+    localPath: '',
+    stripPrefix: '',
+    proxyProtocol: '',
+    accounts: [],
+    enabled: true,
+    inletBytes: 0,
+    exportBytes: 0,
+  },
+  host: {
+    kind: 'host',
+    source: 'x',
+    id: 1,
+    clientId: 1,
+    host: 'a.example',
+    location: '/',
+    scheme: 'all',
+    remark: '',
+    targets: [],
+    localProxy: false,
+    headers: [],
+    hostChange: '',
+    certificate: '',
+    privateKey: '',
+    autoHttps: false,
+    acme: false,
+    platformDomainId: '',
+    enabled: true,
+    inletBytes: 0,
+    exportBytes: 0,
+  },
+} as const;
+
 test.each([['', /^$/], ['a password', /^\S{20,}$/]])('a user whose password is "%s" is imported with the hash %s', (password, hash) => {
   const user = { kind: 'user', source: '', id: 1, username: 'alice', password, remark: '', enabled: true, tokenHash: '', ...none } as const;
   expect(userRow(new Problems(), user, { settings: schemaSettings, now: 0 }).passwordHash).toMatch(hash);
+});
+
+test.each(
+  [
+    ['user', 'id', 1, 2 ** 31 - 1],
+    ['user', 'maxClients', 0, 2 ** 31 - 1],
+    ['user', 'maxTunnels', 0, 2 ** 31 - 1],
+    ['client', 'id', 1, 2 ** 31 - 1],
+    ['client', 'ownerId', 0, 2 ** 53 - 1],
+    ['client', 'rateLimit', 0, 2 ** 31 - 1],
+    ['client', 'flowLimit', 0, 2 ** 31 - 1],
+    ['client', 'maxConnections', 0, 2 ** 31 - 1],
+    ['client', 'maxTunnels', 0, 2 ** 31 - 1],
+    ['client', 'inletBytes', 0, 2 ** 53 - 1],
+    ['client', 'exportBytes', 0, 2 ** 53 - 1],
+    ['tunnel', 'id', 1, 2 ** 31 - 1],
+    ['tunnel', 'port', 0, 65_535],
+    ['tunnel', 'inletBytes', 0, 2 ** 53 - 1],
+    ['tunnel', 'exportBytes', 0, 2 ** 53 - 1],
+    ['host', 'id', 1, 2 ** 31 - 1],
+    ['host', 'inletBytes', 0, 2 ** 53 - 1],
+    ['host', 'exportBytes', 0, 2 ** 53 - 1],
+  ] as const,
+)('the %s of an import: %s is a whole number from %d to %d', (kind, field, least, most) => {
+  const accepted = (value: unknown) => importRecord.safeParse({ ...importedRecords[kind], [field]: value }).success;
+  expect([least, most, least - 1, most + 1, 1.5, '1', null].filter(accepted)).toEqual([least, most]);
 });
 
 describe('the parts of an import', () => {

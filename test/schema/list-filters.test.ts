@@ -74,7 +74,10 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       ENABLED: working,
       CONNECTED: 'connected',
       ADDRESS: 'lastAddress',
+      LOCAL_ADDRESS: 'localAddress',
+      VERSION: 'agentVersion',
       INLET_BYTES: 'inletBytes',
+      EXPORT_BYTES: 'exportBytes',
       RATE: 'rate',
       CONNECTIONS: 'connections',
       FLOW_USED: ({ inletBytes, exportBytes }) => Number(inletBytes) + Number(exportBytes),
@@ -82,6 +85,7 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
         Math.min(...[expiresAt, ownerExpiresAt].map((at) => at instanceof Date ? at.getTime() : Number.POSITIVE_INFINITY)),
       OWNER: 'ownerName',
       PROBLEMS: 'severity',
+      LAST_ONLINE_AT: ({ lastOnlineAt }) => lastOnlineAt instanceof Date ? lastOnlineAt.getTime() : -Infinity,
     },
   },
   tunnels: {
@@ -113,6 +117,7 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       PORT: 'port',
       MODE: 'mode',
       TARGET: 'target',
+      PASSWORD: 'password',
       ENABLED: 'enabled',
       RUNNING: 'running',
       CONNECTED: 'clientOnline',
@@ -158,6 +163,7 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       HOST: 'host',
       SCHEME: 'scheme',
       TARGET: 'target',
+      LOCATION: 'location',
       ENABLED: 'enabled',
       CONNECTED: 'clientOnline',
       RATE: 'rate',
@@ -181,8 +187,11 @@ const lists: Readonly<Record<'clients' | 'tunnels' | 'hosts' | 'users', List>> =
       USERNAME: 'username',
       REMARK: 'remark',
       ENABLED: working,
+      MAX_TUNNELS: 'maxTunnels',
       MAX_CLIENTS: 'maxClients',
       CLIENT_COUNT: 'clientCount',
+      TUNNEL_COUNT: 'tunnelCount',
+      CREATED_AT: 'createdAt',
       EXPIRES_AT: ({ expiresAt }) => expiresAt instanceof Date ? expiresAt.getTime() : -Infinity,
       LAST_LOGIN_AT: ({ lastLoginAt }) => lastLoginAt instanceof Date ? lastLoginAt.getTime() : -Infinity,
       TRAFFIC: 'traffic',
@@ -231,10 +240,70 @@ eachDialect('the lists with filter, search, sort, offset and limit', (databases)
   }, 120_000);
 
   test.each(['clients', 'tunnels', 'hosts', 'users'] as const)('%s come in every order, and a filter leaves out what it should in each', async (name) => {
-    for (const field of Object.keys(lists[name].sorts)) {
-      const variables = { filter: { enabled: true }, search: null, sort: { field, direction: 'DESC' }, offset: 0, limit: 200 } as const;
-      expect([field, await api.ok(queryOf(name), variables)]).toEqual([field, { [name]: expected(name, rows[name], variables, { kind: 'admin' }) }]);
+    const { enumValues } = await api.record(`{ __type(name: "${kind(name)}SortField") { enumValues { name } } }`);
+    const fields = Object.keys(lists[name].sorts);
+    expect(enumValues).toHaveLength(fields.length);
+    const orders = new Set<string>();
+    for (const field of fields) {
+      for (const filter of [{ enabled: true }, {}]) {
+        const variables = { filter, search: null, sort: { field, direction: 'DESC' }, offset: 0, limit: 200 } as const;
+        const wanted = expected(name, rows[name], variables, { kind: 'admin' });
+        expect([field, await api.ok(queryOf(name), variables)]).toEqual([field, { [name]: wanted }]);
+        if (!('enabled' in filter)) orders.add(JSON.stringify(wanted));
+      }
     }
+    // An order that is another one's by mistake would be noticed.
+    expect(orders.size).toBe(fields.length);
+  });
+
+  test('running state is stored before a list is sorted or filtered by it, and not before others', async () => {
+    let stored = 0;
+    Object.assign(api.services, { freshState: async () => void stored++ });
+    const names = z.object({ __type: z.object({ enumValues: z.array(z.object({ name: z.string() })) }) });
+    const storedFor = async (name: keyof typeof lists, filter: Filter, sort: string) => {
+      stored = 0;
+      await api.ok(queryOf(name), { filter, sort: { field: sort, direction: 'ASC' }, limit: 1 });
+      return stored > 0;
+    };
+    const storing = async (name: keyof typeof lists, filters: Filter) => {
+      const fields = names.parse(await api.ok(`{ __type(name: "${kind(name)}SortField") { enumValues { name } } }`)).__type.enumValues.map((each) => each.name);
+      const found: string[] = [];
+      for (const field of fields) if (await storedFor(name, {}, field)) found.push(field);
+      for (const [field, value] of Object.entries(filters)) {
+        if (await storedFor(name, { [field]: value }, 'ID')) found.push(field);
+        expect(await storedFor(name, { [field]: null }, 'ID')).toBe(false);
+      }
+      return found.toSorted();
+    };
+    const counts = ['CONNECTED', 'CONNECTIONS', 'PROBLEMS', 'RATE'];
+    expect(await storing('clients', { connected: false, enabled: true, usageAbovePercent: 50, withProblems: true })).toEqual([
+      'ADDRESS',
+      ...counts.slice(0, 2),
+      'EXPORT_BYTES',
+      'FLOW_USED',
+      'INLET_BYTES',
+      'LAST_ONLINE_AT',
+      'LOCAL_ADDRESS',
+      ...counts.slice(2),
+      'VERSION',
+      'connected',
+      'usageAbovePercent',
+      'withProblems',
+    ]);
+    expect(await storing('tunnels', { connected: false, enabled: true, running: false, withProblems: true })).toEqual([
+      ...counts,
+      'RUNNING',
+      'connected',
+      'running',
+      'withProblems',
+    ]);
+    expect(await storing('hosts', { connected: false, enabled: true, serving: false, withProblems: true })).toEqual([
+      ...counts,
+      'connected',
+      'serving',
+      'withProblems',
+    ]);
+    expect(await storing('users', { enabled: true, usageAbovePercent: 50 })).toEqual(['TRAFFIC']);
   });
 
   test('nothing is left out by a filter without conditions, and an unknown field is no filter', async () => {
@@ -328,6 +397,7 @@ async function seed({ services: { store }, engine }: TestSchema): Promise<void> 
     tunnelCount: n > 2 ? n % 11 : 0,
     expiresAt: at(n),
     lastLoginAt: at(n + 1),
+    createdAt: new Date(now - n * 17 % 43 * DAY),
   }));
   const clients = await seedClients(store, 60, (n) => ({
     vkey: `key-${n * 13 % 61}`,
@@ -337,13 +407,14 @@ async function seed({ services: { store }, engine }: TestSchema): Promise<void> 
     enabled: n % 4 > 0,
     expired: n % 5 === 0,
     lastAddress: `10.0.0.${n % 9}`,
+    localAddress: `192.168.0.${n % 8}`,
     agentVersion: ['', '1.2.3', '1.2.2'][n % 3] ?? '',
     expiresAt: at(n),
     rate: n % 4,
     connections: n % 6,
     lastOnlineAt: at(n + 2),
     flowLimit: [0, 10, 1000][n % 3] ?? 0,
-    inletBytes: n * 500_000,
+    inletBytes: n * 11 % 61 * 500_000,
     exportBytes: n % 2 * 5_242_880,
     maxTunnels: [0, 3, 5][n % 3] ?? 0,
   }));
@@ -353,7 +424,7 @@ async function seed({ services: { store }, engine }: TestSchema): Promise<void> 
     mode: ['tcp', 'udp', 'secret'][n % 3] ?? 'tcp',
     remark: words[n % 6] ?? '',
     port: n % 3 === 2 ? 0 : n,
-    target: `Host-${n % 7}:1`,
+    target: `Host-${n % 9}:1`,
     enabled: n % 4 > 0,
     running: n % 5 > 0,
     rate: n % 4,
@@ -370,6 +441,7 @@ async function seed({ services: { store }, engine }: TestSchema): Promise<void> 
     rate: n % 4,
     connections: n % 7,
     target: `T${n % 5}`,
+    location: `/${n % 9}`,
     platformDomainId: n % 5 === 0 ? 'd' : null,
     platformPrefix: n % 5 === 0 ? `p${n}` : null,
   }));

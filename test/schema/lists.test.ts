@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
+import { refusalCauses, sessionEnds } from '../../src/engine/face.ts';
 import { onlineState } from '../support/client-state.ts';
 import { eachDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
@@ -215,8 +216,16 @@ eachDialect('lists', (databases) => {
     const { end: _, ...shown } = online;
     const times = { connectedSince: '2026-11-21T09:00:00.000Z', lastHeardAt: '1970-01-01T00:00:00.001Z', lastOnlineAt: '2026-11-21T10:00:00.000Z' };
     expect(await api.record(operation, { id })).toEqual({ runtime: { ...shown, endReason: null, refusals, ...times } });
-    api.engine.clients.set(id, { ...online, connected: false, connectedSince: null, end: 'replaced' });
-    expect(await api.record(operation, { id })).toMatchObject({ runtime: { connected: false, connectedSince: null, endReason: 'REPLACED' } });
+    api.engine.clients.set(id, { ...online, refusals: Object.fromEntries(refusalCauses.map((cause, index) => [cause, index + 1])) });
+    const causes = ['OFFLINE', 'DISABLED', 'EXPIRED', 'GLOBAL_BLOCKLIST', 'ALLOWLIST', 'BLOCKLIST', 'CONNECTIONS', 'FLOW', 'CAPACITY', 'AGENT_CAPACITY'];
+    expect(await api.record(operation, { id })).toMatchObject({
+      runtime: { refusals: [...causes, 'NO_TARGET', 'LOCAL_PROXY', 'LOGIN', 'MALFORMED'].map((cause, index) => ({ cause, count: index + 1 })) },
+    });
+    for (const end of sessionEnds) {
+      api.engine.clients.set(id, { ...online, connected: false, connectedSince: null, end });
+      const endReason = end.replaceAll(/[A-Z]/g, '_$&').toUpperCase();
+      expect(await api.record(operation, { id })).toMatchObject({ runtime: { connected: false, connectedSince: null, endReason } });
+    }
   });
 
   test('a second mutation of an operation does not answer with what the first one looked up', async () => {

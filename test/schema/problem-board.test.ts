@@ -218,6 +218,42 @@ eachDialect('problems', (databases) => {
     ]);
   });
 
+  test('each status of a certificate is a problem of its own, and a page begins and ends anywhere among them', async () => {
+    const { api, found } = await opened(databases);
+    const clientId = await newClient(api);
+    const validTo = new Date(start + day);
+    const inUse = { names: [], issuer: '', validFrom: new Date(0), validTo, fingerprint: '' };
+    const wanted = {
+      missing: ['CERTIFICATE_MISSING', 'BROKEN', 'there is no usable certificate: the file is gone'],
+      expired: ['CERTIFICATE_EXPIRED', 'BROKEN', `the certificate expired at ${validTo.toISOString()}`],
+      notYetValid: ['CERTIFICATE_NOT_YET_VALID', 'BROKEN', 'the certificate is not valid yet'],
+      notCovered: ['CERTIFICATE_NOT_COVERED', 'BROKEN', 'the certificate does not cover the name'],
+      refused: ['CERTIFICATE_REFUSED', 'SOON', 'the new certificate is not used: the file is gone'],
+      expiring: ['CERTIFICATE_EXPIRING', 'SOON', `the certificate expires at ${validTo.toISOString()}`],
+    } as const;
+    const certificates = [];
+    for (const status of ['missing', 'expired', 'notYetValid', 'notCovered', 'refused', 'expiring'] as const) {
+      const id = await newHost(api, clientId, `${status.toLowerCase()}.com`);
+      const acme = { status: 'failed', failures: 1, problem: 'nobody answered', lastAt: null, nextAt: start } as const;
+      api.engine.certificates.set(id, { status, problem: 'the file is gone', inUse, acme: status === 'expired' ? acme : null });
+      certificates.push({ id, clientId, status });
+    }
+    api.engine.troublesFound = { certificates, unhealthyTunnels: [], unhealthyHosts: [] };
+    const { rows, total, broken } = await found();
+    expect([total, broken]).toEqual([6, 4]);
+    const fixes = ['REPLACE_CERTIFICATE', 'DIAGNOSE'];
+    expect(rows.map((row) => [row['host'], row.code, row.severity, row.text, row.fixes])).toEqual(
+      certificates.map(({ id, status }) => [{ id }, ...wanted[status], status === 'expired' ? ['RETRY_ACME', ...fixes] : fixes]),
+    );
+    for (let offset = 0; offset < total; offset++) {
+      const part = await found({ kind: 'admin' }, { offset, limit: 2 });
+      expect(part.rows.map(({ id }) => id)).toEqual(rows.slice(offset, offset + 2).map(({ id }) => id));
+    }
+    api.engine.troublesFound = { ...api.engine.troublesFound, certificates: [], unhealthyHosts: certificates };
+    const hosts = (await found()).rows;
+    expect((await found({ kind: 'admin' }, { offset: 2, limit: 3 })).rows).toEqual(hosts.slice(2, 5));
+  });
+
   test('every caller sees the problems of their own records only, and `askAdministrator` for what they cannot do', async () => {
     const { api, found, clock } = await opened(databases);
     const { db } = api.services.store;

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { onlineState } from '../support/client-state.ts';
 import { eitherDialect } from '../support/database.ts';
 import { openTestSchema } from '../support/schema.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
@@ -64,6 +65,106 @@ eitherDialect('what the server says of itself', (databases) => {
     });
     expect(await of({ kind: 'user', userId: 999 })).toMatchObject({
       server: { counts: { clients: { total: 0 }, tunnels: { total: 0 }, hosts: { total: 0 } } },
+    });
+  });
+
+  test('shows the settings that callers need to know', async () => {
+    const query = `{ server {
+      startedAt allowLocalProxy acme acmeDirectory allowedPorts retention { auditDays trafficMinuteDays trafficHourDays trafficDayDays }
+    } }`;
+    const retention = { auditDays: 365, trafficMinuteDays: 2, trafficHourDays: 60, trafficDayDays: 1100 };
+    const usual = { startedAt: '1970-01-01T00:00:00.000Z', allowLocalProxy: false, acme: false, acmeDirectory: null, allowedPorts: [], retention };
+    expect(await (await openTestSchema(databases)).record(query)).toEqual(usual);
+    const acmeDirectory = 'https://acme.example/directory';
+    const others = { startedAt: 1000, allowLocalProxy: true, acmeDirectory, allowPorts: [{ from: 80, to: 80 }, { from: 9000, to: 9100 }] };
+    expect(await (await openTestSchema(databases, others)).record(query)).toEqual({
+      startedAt: '1970-01-01T00:00:01.000Z',
+      allowLocalProxy: true,
+      acme: true,
+      acmeDirectory,
+      allowedPorts: ['80', '9000-9100'],
+      retention,
+    });
+  });
+
+  test('shows on a wall display the clients in any order with their numbers, and what is wrong, with notes only', async () => {
+    const api = await openTestSchema(databases);
+    const { store } = api.services;
+    const [one = 0, two = 0, three = 0, four = 0] = await seedClients(store, 4, (n) => ({
+      remark: ['b', 'D', 'a', 'c'][n - 1],
+      enabled: n !== 3,
+      expired: n === 4,
+      connected: n === 2,
+      rate: [3, 1, 2, 0][n - 1],
+      inletBytes: n === 1 ? 3 * 2 ** 20 : n,
+      exportBytes: 10 * n,
+      flowLimit: n === 1 ? 1 : 0,
+    }));
+    const [tunnel = 0] = await seedTunnels(store, two, 3, () => ({ running: true }));
+    const [host = 0] = await seedHosts(store, two, 2);
+    api.engine.clients.set(two, onlineState({ connections: 4, rate: 7, inletBytes: 100, exportBytes: 200 }));
+    const none = { enabled: true, connected: false, tunnelCount: 0, hostCount: 0, connections: 0, rate: 0 };
+    const first = { ...none, id: one, remark: 'b', inletBytes: 3 * 2 ** 20, exportBytes: 10 };
+    const second = { ...none, id: two, remark: 'D', connected: true, tunnelCount: 3, hostCount: 2, connections: 4, rate: 7, inletBytes: 100, exportBytes: 200 };
+    const rows = 'rows { id remark enabled connected tunnelCount hostCount connections rate inletBytes exportBytes }';
+    expect(await api.record(`{ wall { total enabled connected ${rows} } }`)).toEqual({
+      total: 4,
+      enabled: 2,
+      connected: 1,
+      rows: [
+        first,
+        second,
+        { ...none, id: three, remark: 'a', enabled: false, inletBytes: 3, exportBytes: 30 },
+        { ...none, id: four, remark: 'c', enabled: false, inletBytes: 4, exportBytes: 40 },
+      ],
+    });
+    const order = async (field: string, more = '') => {
+      const { rows: ordered } = await api.record(`{ wall(sort: { field: ${field} }${more}) { rows { remark } } }`);
+      return ordered;
+    };
+    const remarks = (text: string) => text.split('').map((remark) => ({ remark }));
+    expect(await Promise.all(['ID', 'REMARK', 'CONNECTED', 'RATE'].map((field) => order(field)))).toEqual(['bDac', 'abcD', 'bacD', 'cDab'].map(remarks));
+    expect(await order('REMARK', ', offset: 1, limit: 2')).toEqual(remarks('bc'));
+    api.engine.troublesFound = {
+      certificates: [],
+      unhealthyTunnels: [{ id: tunnel, clientId: two }],
+      unhealthyHosts: [{ id: host, clientId: two }],
+    };
+    const broken = { severity: 'BROKEN', since: null };
+    const unhealthy = { code: 'TARGETS_UNHEALTHY', ...broken, client: { id: two, remark: 'D', connections: 4 } };
+    expect(await api.record('{ wallProblems { total broken rows { id code severity since remark client { id remark connections } } } }')).toEqual({
+      total: 3,
+      broken: 3,
+      rows: [
+        { id: `TRAFFIC_USED_UP:client:${one}`, code: 'TRAFFIC_USED_UP', ...broken, remark: 'b', client: { id: one, remark: 'b', connections: 0 } },
+        { id: `TARGETS_UNHEALTHY:tunnel:${tunnel}`, ...unhealthy, remark: 'tunnel 1' },
+        { id: `TARGETS_UNHEALTHY:host:${host}`, ...unhealthy, remark: 'host 1' },
+      ],
+    });
+    expect(await api.record('{ wallProblems(limit: 1) { total rows { code } } }')).toEqual({ total: 3, rows: [{ code: 'TRAFFIC_USED_UP' }] });
+  });
+
+  test('shows who is locked out, for wrong credentials of any kind, until when', async () => {
+    const now = Date.UTC(2026, 0, 1);
+    const api = await openTestSchema(databases, {}, () => now);
+    const { attempts } = api.services;
+    for (const [n, credential] of (['login', 'password', 'ipWhitePassword', 'basic', 'tunnelPassword', 'enrolment'] as const).entries()) {
+      for (let name = 0; name < 10; name++) attempts.begin(credential, `192.0.2.${n}`, `name ${name}`, now);
+    }
+    for (let n = 0; n < 3; n++) attempts.keyFailed('192.0.2.9', now, `key ${n}`);
+    for (let n = 0; n < 60; n++) attempts.begin('login', `198.51.100.${n}`, 'victim', now);
+    const minute = new Date(now + 60_000).toISOString();
+    expect(await api.ok('{ lockouts { kind credential source until } }')).toEqual({
+      lockouts: [
+        { kind: 'ADDRESS', credential: 'LOGIN', source: '192.0.2.0', until: minute },
+        { kind: 'NAME', credential: 'LOGIN', source: 'victim', until: minute },
+        { kind: 'ADDRESS', credential: 'PASSWORD', source: '192.0.2.1', until: minute },
+        { kind: 'ADDRESS', credential: 'ALLOWLIST_PASSWORD', source: '192.0.2.2', until: minute },
+        { kind: 'ADDRESS', credential: 'BASIC', source: '192.0.2.3', until: minute },
+        { kind: 'ADDRESS', credential: 'TUNNEL_PASSWORD', source: '192.0.2.4', until: minute },
+        { kind: 'ADDRESS', credential: 'ENROLMENT', source: '192.0.2.5', until: minute },
+        { kind: 'ADDRESS', credential: 'VKEY', source: '192.0.2.9', until: new Date(now + 600_000).toISOString() },
+      ],
     });
   });
 

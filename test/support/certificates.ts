@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { generate } from 'selfsigned';
 
 /** A self-signed certificate with its key, as PEM texts. They protect nothing: they are here for all to read. */
@@ -90,7 +91,7 @@ kMEQPeS974dBVyiA3EZeEce6hUndZsJPX7p6isHm3ARuwM4tFeuB0lTr
 `,
 };
 
-/** Makes a self-signed certificate, valid for a year by default. */
+/** Makes a self-signed certificate for names and addresses, valid for a year by default. */
 export async function makeCertificate(
   names: readonly string[],
   { from = new Date(Date.now() - 60_000), to = new Date(Date.now() + 365 * 86_400_000) }: { readonly from?: Date; readonly to?: Date } = {},
@@ -101,7 +102,7 @@ export async function makeCertificate(
     algorithm: 'sha256',
     notBeforeDate: from,
     notAfterDate: to,
-    extensions: [{ name: 'subjectAltName', altNames: names.map((value) => ({ type: 2, value })) }],
+    extensions: [{ name: 'subjectAltName', altNames: names.map((value) => isIP(value) === 0 ? { type: 2, value } : { type: 7, ip: value }) }],
   });
   return { certificate: `${cert.trim()}\n`, key: `${key.trim()}\n` };
 }

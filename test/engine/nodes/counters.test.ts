@@ -6,6 +6,7 @@ import { NODE_KEY, openEverywhere, startNode, startNodes } from '../../support/n
 import { RawPeer } from '../../support/raw-peer.ts';
 import { roundTrip, startEcho, visit } from '../../support/target.ts';
 import { CLIENT, startAgent } from '../../support/tunnel.ts';
+import { hostOf } from '../../support/vhost.ts';
 
 test.each([[[]], [['one', 'two']]])('a client takes its counters along from home to home, if others (%p) have looked at it in between', async (looking) => {
   const nodes = await startNodes(['one', 'two']);
@@ -68,6 +69,9 @@ test('what is counted while a new home learns what was counted before is stored 
       learned = resolve;
     });
   const node = await startNode('one', { node: { name: 'one', version: '0.0.1', key: NODE_KEY, amongOthers: true, storedTotals } });
+  const [older] = await openEverywhere([node], {});
+  const host = hostOf({});
+  await node.engine.apply({ kind: 'host', host });
   await startAgent(node);
   const [tunnel] = await openEverywhere([node], { targets: [(await startEcho()).address] });
   const visitor = await visit(tunnel?.port ?? 0);
@@ -78,9 +82,14 @@ test('what is counted while a new home learns what was counted before is stored 
   await eventually(() => node.engine.tunnelState(tunnel?.id ?? 0)?.rate, (rate) => rate !== 0);
   await eventually(() => node.engine.tunnelState(tunnel?.id ?? 0)?.rate, (rate) => rate === 0);
   for (let batch = 0; batch < 2; batch++) expect(await node.engine.takeDirty()).toEqual({ clients: [], tunnels: [], hosts: [] });
-  learned({ client: { inletBytes: 100, exportBytes: 100 }, tunnels: [], hosts: [] });
+  const olderBytes = { id: older?.id ?? 0, inletBytes: 10, exportBytes: 20 };
+  const hostBytes = { id: host.id, inletBytes: 30, exportBytes: 40 };
+  learned({ client: { inletBytes: 200, exportBytes: 100 }, tunnels: [olderBytes], hosts: [hostBytes] });
   await eventually(() => node.engine.clientState(CLIENT.id)?.exportBytes, (bytes) => bytes === 105);
-  expect(await node.engine.takeDirty()).toMatchObject({ clients: [{ exportBytes: 105 }], tunnels: [{ id: tunnel?.id, exportBytes: 5 }] });
+  const { clients, tunnels, hosts } = await node.engine.takeDirty();
+  expect(clients).toMatchObject([{ inletBytes: 205, exportBytes: 105 }]);
+  expect(tunnels.toSorted((a, b) => a.id - b.id)).toMatchObject([olderBytes, { id: tunnel?.id, inletBytes: 5, exportBytes: 5 }]);
+  expect(hosts).toMatchObject([hostBytes]);
 });
 
 test('a client that goes to another node and comes back, while this one learns its counters: what the other one has counted is learned, too', async () => {
