@@ -14,10 +14,11 @@ const node = z.object({
   load: z.number(),
   lagSeconds: z.number(),
   differentSettings: z.array(z.string()),
+  unreachableFrom: z.array(z.object({ node: z.string(), since: z.string(), problem: z.string() })),
 });
 type NodeRow = z.output<typeof node>;
 
-const query = `{ nodes { ${Object.keys(node.shape).join(' ')} } }`;
+const query = `{ nodes { ${Object.keys(node.shape).join(' ')} { node since problem } } }`;
 
 /**
  * Asks the server that has these settings for the nodes.
@@ -48,5 +49,11 @@ function table(rows: readonly NodeRow[]): string {
   const different = rows.flatMap(({ name, differentSettings }) =>
     differentSettings.length > 0 ? [`${name} has other settings: ${differentSettings.join(', ')}\n`] : []
   );
-  return [...lines.map((line) => `${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()}\n`), ...different].join('');
+  const unreachable = rows.flatMap(({ name, unreachableFrom }) => {
+    const [first] = unreachableFrom.toSorted((one, other) => one.since < other.since ? -1 : 1);
+    return first ? [`${name} cannot be reached from ${unreachableFrom.map((from) => from.node).join(', ')} since ${first.since}: ${first.problem}\n`] : [];
+  });
+  return [...lines.map((line) => `${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()}\n`), ...different, ...unreachable].join(
+    '',
+  );
 }

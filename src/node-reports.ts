@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { performance } from 'node:perf_hooks';
+import { awakeNow } from './rules/awake-clock.ts';
 import { failureNote } from './store/database-failure.ts';
 import { type NodeFigures, NodeOutdatedError, NodeReplacedError, type Nodes } from './store/nodes.ts';
 
@@ -10,7 +11,7 @@ const REPORT_MS = 3000;
 export interface NodeReportsParts {
   readonly node: Pick<Nodes, 'report' | 'leave' | 'own'>;
   readonly figures: () => Omit<NodeFigures, 'load'>;
-  /** Called after each report that has reached the database. @param began when the report began, by performance.now() */
+  /** Called after each report that has reached the database. @param began when the report began, by {@link awakeNow} */
   readonly onReported: (began: number) => Promise<void>;
   /** Called after each report: whether this node is to drain. */
   readonly onDraining: (on: boolean) => void;
@@ -36,7 +37,7 @@ export function reportNode({ node, figures, onReported, onDraining, log, onRepla
   const report = async (): Promise<void> => {
     const { utilization } = performance.eventLoopUtilization(before);
     before = performance.eventLoopUtilization();
-    const began = performance.now();
+    const began = awakeNow();
     try {
       await node.report({ ...figures(), load: Math.round(utilization * 1000) / 1000 });
       onDraining(node.own?.draining ?? false);

@@ -5,6 +5,7 @@ import type { Engine } from './engine/engine.ts';
 import type { NodePeer } from './engine/nodes/node-link.ts';
 import { type InstallationKeys, KeyLostError } from './installation-keys.ts';
 import { reportNode } from './node-reports.ts';
+import { awakeNow } from './rules/awake-clock.ts';
 import type { Services } from './schema/services.ts';
 import { deleteLeftRecords } from './schema/writes/left-records.ts';
 import { SettingsError } from './settings/settings-error.ts';
@@ -94,7 +95,7 @@ export async function joinServers(
   const { store } = services;
   const { nodeAddress, bridgeHost } = settings;
   const { port: bridgePort, linkPort, tls: { port: tlsPort } } = bridge;
-  const joiningAt = performance.now();
+  const joiningAt = awakeNow();
   const startedAt = await store.node.join({ name, address: nodeAddress === '' ? '' : `${nodeAddress}:${bridgePort}`, linkPort, tlsPort, version });
   await otherServers(store, name, siblings, settings);
   const near = nodeAddress === '' || ANY.has(bridgeHost) ? LOOPBACK : bridgeHost;
@@ -132,7 +133,7 @@ export async function joinServers(
       'other servers have not reported their agents yet; their clients seem to be away until then. If that lasts, they cannot reach this one: check ADIT_NODE_ADDRESS',
     );
   }
-  const figures = () => ({ ...engine.served, lagMs: store.follower.figures.lagMs, stopping: departure.stopping });
+  const figures = () => ({ ...engine.served, lagMs: store.follower.figures.lagMs, stopping: departure.stopping, unreached: engine.nodes?.unreached ?? [] });
   const reports = reportNode({ node: store.node, figures, onReported: look, onDraining: (on) => departure.drain(on), log, onReplaced: onEnd });
   services.changes.subscribe(({ resource }) => {
     if (resource === 'node') reports.now();

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { sign } from './legacy/signature.ts';
+import { graphqlUrl, post } from './migration/post.ts';
 import { readSettings, type SettingsInput } from './settings/load.ts';
 import { SettingsError } from './settings/settings-error.ts';
 
@@ -26,21 +27,16 @@ export interface Operation<T> {
  * @throws {NodesError} if the server does not respond, or refuses the operation
  */
 export async function askOwnServer<T>(input: SettingsInput, { query, variables = {}, result }: Operation<T>): Promise<T> {
-  const { settings: { httpHost, httpPort, basePath, authKey } } = readSettings(input);
-  if (authKey === '') throw new SettingsError(['auth_key: "adit nodes" signs its request with this key, which is empty or not generated yet']);
-  if (httpPort === 0) throw new SettingsError(['http_port: give the port on which the server listens']);
-  const any = httpHost === '0.0.0.0' ? '127.0.0.1' : httpHost === '::' ? '::1' : httpHost;
-  const url = `http://${any.includes(':') ? `[${any}]` : any}:${httpPort}${basePath}/graphql`;
+  const { settings } = readSettings(input);
+  if (settings.authKey === '') throw new SettingsError(['auth_key: "adit nodes" signs its request with this key, which is empty or not generated yet']);
+  if (settings.httpPort === 0) throw new SettingsError(['http_port: give the port on which the server listens']);
+  const url = graphqlUrl(settings);
   const timestamp = Math.floor(Date.now() / 1000);
   let parsed;
   try {
-    const answer = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-adit-auth-key': sign(authKey, timestamp), 'x-adit-timestamp': String(timestamp) },
-      body: JSON.stringify({ query, variables }),
-      signal: AbortSignal.timeout(RESPONSE_MS),
-    });
-    parsed = response.safeParse(await answer.json());
+    const signature = { 'x-adit-auth-key': sign(settings.authKey, timestamp), 'x-adit-timestamp': String(timestamp) };
+    const { body } = await post(url, signature, JSON.stringify({ query, variables }), AbortSignal.timeout(RESPONSE_MS));
+    parsed = response.safeParse(JSON.parse(body));
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     throw new NodesError(`no response from the server at ${url}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause: error });

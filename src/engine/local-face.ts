@@ -89,7 +89,8 @@ export class LocalFace implements EngineFace {
 
   /** Current numbers and totals, for metrics. */
   async numbers() {
-    return { counts: this.#engine.counts, traffic: this.#engine.traffic(), refusals: this.#engine.records.clients.refusals() };
+    const counts = { ...this.#engine.counts, nodesUnreached: this.#engine.nodes?.unreached.length ?? 0 };
+    return { counts, traffic: this.#engine.traffic(), refusals: this.#engine.records.clients.refusals() };
   }
 
   /** What changed since the last call. When it could not be stored, give it back with `restoreDirty`. */

@@ -32,6 +32,7 @@ const gauges = {
   changeLogPosition: 'The number of the last commit in the log of changes that this server has applied (PostgreSQL).',
   changeLogLagSeconds: 'The time since this server last read the log of changes to its end, 0 = within the last two seconds.',
   draining: '1 = this server sends agents and visitors to others, because an administrator has asked for it or because it is stopping.',
+  nodesUnreached: 'Other servers of the installation that run, but that this one cannot reach.',
   load: 'The share of the time in which the event loop was busy, from 0 to 1, over the last three seconds.',
   certificatesRefused: 'Certificates of hosts that cannot be used. The previous certificate stays in use, if there was one.',
 } as const;

@@ -5,7 +5,7 @@ import type { ImportSet } from '../schema/import/records.ts';
 import { importReport, type ImportReport } from '../schema/import/report.ts';
 import type { ImportFindings, ImportOptions } from '../schema/import/run.ts';
 import type { Settings } from '../settings/settings.ts';
-import { post } from './post.ts';
+import { graphqlUrl, post } from './post.ts';
 
 /** Size of a part in characters: the server accepts bodies of 256 KB, and a character has up to three bytes. */
 const partLength = 64 * 1024;
@@ -57,15 +57,14 @@ function* partsOf(set: ImportSet): Generator<string> {
   yield text;
 }
 
-async function call({ httpHost, httpPort, httpTls, httpTlsCert, basePath, authKey }: Settings, query: string, variables: object) {
-  const scheme = httpTls === 'off' && httpTlsCert === '' ? 'http' : 'https';
-  const url = `${scheme}://${hostOf(httpHost)}:${httpPort}${basePath}/graphql`;
+async function call(settings: Settings, query: string, variables: object) {
+  const url = graphqlUrl(settings);
   const timestamp = Math.floor(Date.now() / 1000);
   let answer: z.output<typeof response>;
   try {
     const { body } = await post(
       url,
-      { 'x-adit-auth-key': sign(authKey, timestamp), 'x-adit-timestamp': String(timestamp) },
+      { 'x-adit-auth-key': sign(settings.authKey, timestamp), 'x-adit-timestamp': String(timestamp) },
       JSON.stringify({ query, variables }),
     );
     answer = response.parse(JSON.parse(body));
@@ -86,11 +85,4 @@ async function call({ httpHost, httpPort, httpTls, httpTlsCert, basePath, authKe
     throw new ThroughServerError(`the running server has refused the import: ${answer.errors?.map(({ message }) => message).join('; ') ?? 'no data'}`);
   }
   return answer.data;
-}
-
-/** An address that connects to a listener: one on all addresses is reached on the loopback. */
-function hostOf(httpHost: string): string {
-  if (httpHost === '0.0.0.0') return '127.0.0.1';
-  if (httpHost === '::') return '[::1]';
-  return httpHost.includes(':') ? `[${httpHost}]` : httpHost;
 }

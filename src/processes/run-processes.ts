@@ -23,7 +23,9 @@ function check({ processes, databaseUrl, nodeLinks }: ProcessSettings): void {
     throw new SettingsError([`processes: ${processes} processes need a PostgreSQL database, which they have in common: set database_url, or processes to 1`]);
   }
   if (processes > 1 && nodeLinks === 'plain') {
-    throw new SettingsError(['node_links: several processes reach each other over TLS only: set node_links to tls, or processes to 1']);
+    throw new SettingsError([
+      'node_links: several processes share bridge_port, on which servers with plain links reach each other: set node_links to tls, or processes to 1',
+    ]);
   }
 }
 

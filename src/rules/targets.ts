@@ -8,6 +8,8 @@ export interface Target {
   readonly port: number;
 }
 
+/** Most characters of a host, as in DNS: what servers and agents tell each other about a target has limits. */
+const MOST_HOST = 253;
 const hostName = /^(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$/i;
 
 /**
@@ -20,7 +22,8 @@ export function parseTarget(text: string): Target | undefined {
   const [, bracketed, plain, digits] = match;
   const port = Number(digits);
   if (port < 1 || port > 65535) return undefined;
-  if (bracketed !== undefined) return isIPv6(bracketed) ? { host: bracketed, port } : undefined;
+  // Node accepts zones of any length.
+  if (bracketed !== undefined) return bracketed.length <= MOST_HOST && isIPv6(bracketed) ? { host: bracketed, port } : undefined;
   if (plain === undefined) return { host: '127.0.0.1', port };
   return isHost(plain) ? { host: plain, port } : undefined;
 }

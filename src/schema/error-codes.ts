@@ -144,8 +144,15 @@ export const errorCodes = {
     message: 'the database is busy',
   },
   DATABASE_FULL: { description: 'The disk of the database is full. Nothing was changed.', message: 'the disk of the database is full' },
+  DATABASE_READ_ONLY: {
+    description: 'The database accepts no changes, such as a standby that was not promoted after a failover. Nothing was changed.',
+    message: 'the database accepts no changes',
+  },
   DATABASE_UNAVAILABLE: { description: 'The database is unreachable. It is unknown whether a change was stored.', message: 'the database can not be reached' },
-  NODE_NOT_RUNNING: { description: 'The server is not running, so it cannot be drained.', message: 'the server {name} is not running' },
+  NODE_NOT_RUNNING: {
+    description: 'The server has not reported to the database for 10 seconds, so it would not notice that it is to drain.',
+    message: 'the server {name} is not running, or cannot reach the database',
+  },
   NODE_ALONE: { description: 'No other server is running that could take over the agents of the server.', message: 'no other server could take over' },
   NODE_DRAINING: {
     description: 'The server is draining or stopping: use another one. Only `/readyz` returns this; the server still responds to everything else.',

@@ -88,7 +88,7 @@ export function maskedError(cause: unknown, log: Logger, message: string, about:
 
 /** Whether an error is a temporary outage of the server: 503 over HTTP. */
 export function isOutage(code: ErrorCode): boolean {
-  return code === 'DATABASE_BUSY' || code === 'DATABASE_FULL' || code === 'DATABASE_UNAVAILABLE';
+  return code === 'DATABASE_BUSY' || code === 'DATABASE_FULL' || code === 'DATABASE_READ_ONLY' || code === 'DATABASE_UNAVAILABLE';
 }
 
 /** The original error, without the executor's wrappers. */

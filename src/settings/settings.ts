@@ -131,7 +131,7 @@ export const settingsSchema = z.object({
     common: true,
     value: 'HOW',
     help:
-      "how servers on one database send visitors' traffic to each other: tls = encrypted; plain = connections with much traffic unencrypted, over bridge_port, which takes less CPU and needs a network that nobody else can read or change; the traffic of clients with `encrypt` is always encrypted",
+      "how servers on one database send visitors' traffic to each other: tls = encrypted; plain = connections with much traffic unencrypted, over bridge_port, which takes less CPU and needs a network that nobody else can read or change, and no server with several processes; the traffic of clients with `encrypt` is always encrypted",
   }),
   processes: integer(1, 64).prefault(1).register(settingInfo, {
     value: 'NUMBER',

@@ -71,12 +71,12 @@ export class ChangeLog {
 
   /**
    * Before counters are stored: keeps traffic from being reset until the transaction ends.
-   * @param seq the last commit that this server has applied @throws {NotFollowedError} if a later one has reset traffic: the counters are from before it
+   * @param seq the last commit that this server has applied @throws {NotFollowedError} if a later one has reset traffic: the counters are from before it; or if the log no longer has that commit
    */
   async mayCount(tx: Transaction, seq: number): Promise<void> {
     await tx.$executeRaw`SELECT pg_advisory_xact_lock_shared(${resetsLock})`;
-    const found = await tx.$queryRaw<readonly unknown[]>`SELECT seq FROM "LoggedCommit"
-      WHERE seq > ${seq} AND (changes LIKE '%"reset":{%' OR changes LIKE '%"resource":"import"%') LIMIT 1`;
+    const found = await tx.$queryRaw<readonly unknown[]>`SELECT 1 WHERE NOT EXISTS (SELECT 1 FROM "LoggedCommit" WHERE seq = ${seq})
+      OR EXISTS (SELECT 1 FROM "LoggedCommit" WHERE seq > ${seq} AND (changes LIKE '%"reset":{%' OR changes LIKE '%"resource":"import"%'))`;
     if (found.length > 0) throw new NotFollowedError();
   }
 

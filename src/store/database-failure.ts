@@ -2,8 +2,8 @@ import { messageOf } from './errors.ts';
 import { primaryCode, sqliteCode, sqliteCodes } from './sqlite/codes.ts';
 import { StatementError, WorkerLostError } from './sqlite/worker-link.ts';
 
-/** Why a database can't be used: another program holds its lock, its disk is full, or it does not answer, or accepts no writes. */
-export type DatabaseFailure = 'DATABASE_BUSY' | 'DATABASE_FULL' | 'DATABASE_UNAVAILABLE';
+/** Why a database can't be used: another program holds its lock, its disk is full, it accepts no changes, or it does not answer. */
+export type DatabaseFailure = 'DATABASE_BUSY' | 'DATABASE_FULL' | 'DATABASE_READ_ONLY' | 'DATABASE_UNAVAILABLE';
 
 /** Why an error means that the database is currently unusable; undefined = it doesn't mean that. */
 export function databaseFailure(error: unknown): DatabaseFailure | undefined {
@@ -49,6 +49,7 @@ function ofSqlite(errcode: number): DatabaseFailure | undefined {
     case sqliteCodes.full:
       return 'DATABASE_FULL';
     case sqliteCodes.readOnly:
+      return 'DATABASE_READ_ONLY';
     case sqliteCodes.ioError:
     case sqliteCodes.corrupt:
     case sqliteCodes.cantOpen:
@@ -79,8 +80,8 @@ function ofCode(code: string | undefined): DatabaseFailure | undefined {
   if (code === undefined) return undefined;
   if (code === '53100') return 'DATABASE_FULL';
   if (code === '55P03' || code === '53300') return 'DATABASE_BUSY';
-  // 25006: it is read-only, such as a standby after a failover.
-  if (/^(08...|57P0[1-5]|3D000|28...|25006|58030)$/.test(code) || unreachable.has(code)) return 'DATABASE_UNAVAILABLE';
+  if (code === '25006') return 'DATABASE_READ_ONLY';
+  if (/^(08...|57P0[1-5]|3D000|28...|58030)$/.test(code) || unreachable.has(code)) return 'DATABASE_UNAVAILABLE';
   return prismaCodes.get(code);
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import * as z from 'zod';
 import { StoreError } from './errors.ts';
 import type { PrismaClient } from './generated/sqlite/client.ts';
 import { type Dialect, MIGRATION_LOCK, onlyAdds } from './migrations.ts';
@@ -21,6 +22,18 @@ export interface NodeIdentity {
   readonly version: string;
 }
 
+const unreached = z.array(z.object({ name: z.string(), since: z.number(), problem: z.string() }));
+
+/** Another server that a node cannot reach: since when, by the database's clock, in ms since the epoch, and why. */
+type UnreachedNode = z.output<typeof unreached>[number];
+
+/** A running server that cannot reach another one. */
+export interface UnreachableFrom {
+  readonly node: string;
+  readonly since: Date;
+  readonly problem: string;
+}
+
 /** What a node reports regularly. */
 export interface NodeFigures {
   /** Connected agents. */
@@ -33,14 +46,18 @@ export interface NodeFigures {
   readonly lagMs: number;
   /** It is stopping, so it sends agents and visitors to others. */
   readonly stopping: boolean;
+  /** The other servers that it cannot reach. */
+  readonly unreached: readonly UnreachedNode[];
 }
 
 /** A node as it last reported. */
-export interface NodeState extends NodeIdentity, Omit<NodeFigures, 'stopping'> {
+export interface NodeState extends NodeIdentity, Omit<NodeFigures, 'stopping' | 'unreached'> {
   readonly startedAt: Date;
   readonly alive: boolean;
   /** It sends agents and visitors to others: an administrator has asked for it, or it is stopping. */
   readonly draining: boolean;
+  /** The servers that run and cannot reach it. Empty if it does not run. */
+  readonly unreachableFrom: readonly UnreachableFrom[];
 }
 
 /** The dependencies of {@link Nodes}. */
@@ -74,6 +91,8 @@ export class Nodes {
   readonly #parts: NodesParts;
   readonly #incarnation = randomUUID();
   #own: NodeState | undefined;
+  /** How far the database's clock is ahead of performance.now(), in ms. */
+  #ahead = Number.NEGATIVE_INFINITY;
 
   constructor(parts: NodesParts) {
     this.#parts = parts;
@@ -87,15 +106,23 @@ export class Nodes {
   /** This node is running: takes the row of its name. @returns since when, by the database's clock */
   async join(identity: NodeIdentity): Promise<Date> {
     const startedAt = this.#parts.dialect === 'sqlite' ? new Date() : await this.#parts.transaction((tx) => this.#takeRow(tx, identity, undefined, false));
-    this.#own = { ...identity, agents: 0, connections: 0, load: 0, lagMs: 0, alive: true, draining: false, startedAt };
+    this.#own = { ...identity, agents: 0, connections: 0, load: 0, lagMs: 0, alive: true, draining: false, unreachableFrom: [], startedAt };
     return startedAt;
   }
 
-  /** The database's clock, which all nodes have in common: it goes on from now, whatever happens to that of this machine. @returns ms since the epoch */
+  /**
+   * The database's clock, which all nodes have in common: it goes on from now, whatever happens to that of this machine. It never goes back. While the machine sleeps, it stands still until the next
+   * report.
+   * @returns ms since the epoch
+   */
   async clock(): Promise<() => number> {
     if (this.#parts.dialect === 'sqlite') return Date.now;
-    const ahead = (await databaseNow(this.#parts.db)).getTime() - performance.now();
-    return () => performance.now() + ahead;
+    this.#setClock(await databaseNow(this.#parts.db));
+    return () => performance.now() + this.#ahead;
+  }
+
+  #setClock(now: Date): void {
+    this.#ahead = Math.max(this.#ahead, now.getTime() - performance.now());
   }
 
   /** The state of this node, as it last reported. */
@@ -104,19 +131,20 @@ export class Nodes {
   }
 
   /** Reports figures, and learns whether this node is to drain. @throws {NodeReplacedError} if another server has taken the name @throws {NodeOutdatedError} */
-  async report({ stopping, ...figures }: NodeFigures): Promise<void> {
+  async report({ stopping, unreached: others, ...figures }: NodeFigures): Promise<void> {
     const own = this.#own;
     if (own === undefined) return;
     this.#own = { ...own, ...figures, draining: own.draining || stopping };
     if (this.#parts.dialect === 'sqlite') return;
     const { agents, connections, load, lagMs } = figures;
     await this.#parts.transaction(async (tx) => {
-      const [updated] = await tx.$queryRaw<ReadonlyArray<{ readonly draining: boolean }>>`UPDATE "Node"
+      const [updated] = await tx.$queryRaw<ReadonlyArray<{ readonly draining: boolean; readonly seenAt: Date }>>`UPDATE "Node"
         SET "seenAt" = timezone('UTC', clock_timestamp()), agents = ${agents}, connections = ${connections}, load = ${load}, "lagMs" = ${lagMs},
-          draining = draining OR ${stopping}
-        WHERE name = ${own.name} AND incarnation = ${this.#incarnation} RETURNING draining`;
+          unreached = ${JSON.stringify(others)}, draining = draining OR ${stopping}
+        WHERE name = ${own.name} AND incarnation = ${this.#incarnation} RETURNING draining, "seenAt"`;
       if (updated !== undefined) {
-        this.#own = { ...own, ...figures, ...updated };
+        this.#setClock(updated.seenAt);
+        this.#own = { ...own, ...figures, draining: updated.draining };
         return;
       }
       // The row was taken by another server, or it is missing or older in a database that was restored from a backup.
@@ -146,10 +174,17 @@ export class Nodes {
   /** All nodes by name. @param tx as a write finds them; absent = as they are stored */
   async all(tx?: Transaction): Promise<NodeState[]> {
     if (this.#parts.dialect === 'sqlite') return this.#own ? [this.#own] : [];
-    return (tx ?? this.#parts.db).$queryRaw<
-      NodeState[]
-    >`SELECT name, address, "linkPort", "tlsPort", version, "startedAt", agents, connections, load, "lagMs", draining,
+    const rows = await (tx ?? this.#parts.db).$queryRaw<
+      ReadonlyArray<Omit<NodeState, 'unreachableFrom'> & { readonly unreached: string }>
+    >`SELECT name, address, "linkPort", "tlsPort", version, "startedAt", agents, connections, load, "lagMs", draining, unreached,
       NOT stopped AND "seenAt" > timezone('UTC', clock_timestamp()) - ${NODE_DEAD_MS} * interval '1 ms' AS alive FROM "Node" ORDER BY name`;
+    const reports = rows.flatMap(({ name: node, alive, unreached: others }) =>
+      alive ? unreached.parse(JSON.parse(others)).map(({ name, since, problem }) => ({ name, from: { node, since: new Date(since), problem } })) : []
+    );
+    return rows.map((row) => {
+      const { unreached: _, ...state } = row;
+      return { ...state, unreachableFrom: row.alive ? reports.flatMap(({ name, from }) => name === row.name ? [from] : []) : [] };
+    });
   }
 
   /** @param since when this node was started, absent = now. @returns it @throws {NodeOutdatedError} */

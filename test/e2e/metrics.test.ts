@@ -24,6 +24,7 @@ test('only administrators can read the metrics, in the Prometheus format', async
       'adit_unapplied_changes 0',
       'adit_change_log_position 0',
       'adit_change_log_lag_seconds 0',
+      'adit_nodes_unreached 0',
     ]
   ) {
     expect(text.split('\n')).toContain(line);

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { Child, endChildren } from '../support/child.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
@@ -69,6 +70,7 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
       startedAt: expect.any(String),
       lagSeconds: expect.any(Number),
       differentSettings: [],
+      unreachableFrom: [],
     };
     const [seen] = await eventuallyAsync(() => rows(server), ([row]) => JSON.stringify(row).includes('"agents":1,"connections":1'));
     expect(seen).toEqual({ ...one, alive: true, draining: false, agents: 1, connections: 1, load: expect.any(Number) });
@@ -93,12 +95,25 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
         load: expect.any(Number),
         lagSeconds: expect.any(Number),
         differentSettings: [],
+        unreachableFrom: [],
       },
     ]);
     expect((await aditNodes(next)).output).toMatch(
       /^NAME +ADDRESS +VERSION +STARTED +ALIVE +DRAINING +AGENTS +CONNECTIONS +LOAD +LAG\none +192\.0\.2\.1:.* no .*\ntwo +- .* yes +no +0 +0 +\d+ % +[\d.]+ s\n$/,
     );
-    expect(await aditNodes(next, ['drain', 'one'])).toEqual({ code: 1, output: expect.stringContaining('the server one is not running') });
+    const database = new pg.Client({ connectionString: environment.ADIT_DATABASE_URL });
+    await database.connect();
+    const since = '2026-01-02T03:04:05.000Z';
+    const unreached = [{ name: 'two', since: Date.parse(since), problem: 'connect ECONNREFUSED 192.0.2.2:8025' }];
+    const running = 'UPDATE "Node" SET stopped = $1, "seenAt" = timezone(\'UTC\', clock_timestamp()), unreached = $2 WHERE name = \'one\'';
+    await database.query(running, [false, JSON.stringify(unreached)]);
+    expect((await aditNodes(next)).output).toContain(`\ntwo cannot be reached from one since ${since}: connect ECONNREFUSED 192.0.2.2:8025\n`);
+    await database.query(running, [true, '[]']);
+    await database.end();
+    expect(await aditNodes(next, ['drain', 'one'])).toEqual({
+      code: 1,
+      output: expect.stringContaining('the server one is not running, or cannot reach the database'),
+    });
     expect(await aditNodes(next, ['drain', 'two'])).toEqual({ code: 1, output: expect.stringContaining('no other server could take over') });
   });
 });

@@ -8,9 +8,11 @@ import process from 'node:process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
+import { runProcesses } from '../../src/processes/run-processes.ts';
 import { covering } from '../support/certificates.ts';
 import { Child, endChildren } from '../support/child.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
+import { LogRecorder } from '../support/log-recorder.ts';
 import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
 import { childrenOf, holdersOf, openFilesOf } from '../support/process-group.ts';
 import { call, newDataDir, openTunnel, programOf, quickStart, type ServerProcess, startAgent, startServer, write } from '../support/processes.ts';
@@ -100,10 +102,12 @@ test('the log says how a process ended that could not start', async () => {
   silent.close();
 });
 
-test('several processes need PostgreSQL', async () => {
+test('several processes need PostgreSQL, and links over TLS', async () => {
   await expect(startServer({ environment: { ADIT_PROCESSES: '2' } })).rejects.toThrow(
     /^.*"code":2.*\nadit: processes: 2 processes need a PostgreSQL database/m,
   );
+  const settings = { processes: 2, databaseUrl: 'postgresql://127.0.0.1/adit', nodeLinks: 'plain', linkPort: 0, processHttpPort: '' } as const;
+  await expect(runProcesses(settings, new LogRecorder().logger)).rejects.toThrow(/^node_links: .* set node_links to tls, or processes to 1$/);
 });
 
 describeWith('initdb', 'several processes of one server', () => {

@@ -11,8 +11,9 @@ import { eventuallyAsync } from '../support/eventually.ts';
 import { freePortRange } from '../support/free-port.ts';
 import { Pebble } from '../support/pebble.ts';
 import { describeWith } from '../support/programs.ts';
-import { startServer } from '../support/processes.ts';
+import { authKey, startServer } from '../support/processes.ts';
 import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
+import { aditNodes } from '../support/several-servers.ts';
 
 afterEach(endChildren);
 afterAll(removeScratchDirectories);
@@ -53,7 +54,7 @@ test('the API is served over HTTPS with files, which are reloaded when they chan
   await eventuallyAsync(async () => (await shown(server.httpPort)).subjectaltname, (name) => name === 'DNS:third.example');
 });
 
-test('a port for plain HTTP only redirects', async () => {
+test('a port for plain HTTP only redirects, and commands ask the server over HTTPS', async () => {
   const redirectPort = await freePortRange(1);
   const server = await startServer({ environment: { ADIT_HTTP_TLS: 'self-signed', ADIT_HTTP_REDIRECT_PORT: String(redirectPort) } });
   const ask = async (host: string, route: string) => {
@@ -66,6 +67,7 @@ test('a port for plain HTTP only redirects', async () => {
   expect(await ask('panel.example', '/client/list/?a=b')).toEqual([308, `https://panel.example:${server.httpPort}/client/list/?a=b`]);
   expect(await ask('panel.example:8080', '//evil.example/')).toEqual([308, `https://panel.example:${server.httpPort}//evil.example/`]);
   expect(await ask('not a name', '/')).toEqual([400, undefined]);
+  expect(await aditNodes(server, [], authKey, { ADIT_HTTP_TLS: 'self-signed' })).toEqual({ code: 0, output: expect.stringMatching(/^NAME .*\n.* yes .*\n$/) });
 });
 
 describeWith(['pebble', 'pebble-challtestsrv'], 'the API with a certificate by ACME', () => {

@@ -118,6 +118,7 @@ const elsewhere: ReadonlyMap<string, string> = new Map([
   ['INTERNAL', 'schema/errors'],
   ['DATABASE_BUSY', 'store/busy-database'],
   ['DATABASE_FULL', 'store/busy-database'],
+  ['DATABASE_READ_ONLY', 'schema/draining'],
   ['DATABASE_UNAVAILABLE', 'store/busy-database'],
   ['SEARCH_TOO_BROAD', 'schema/searches'],
   ['OPERATION_TOO_COSTLY', 'http/costly-operations'],

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { NotFollowedError } from '../../src/store/change-log.ts';
 import type { CounterBatch } from '../../src/store/hot/counters.ts';
 import { eachDialect } from '../support/database.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
@@ -65,6 +66,20 @@ eachDialect('counters', (databases) => {
     const still = { rate: 0n, connections: 0 };
     expect(await store.db.client.findFirst()).toMatchObject({ connected: false, ...still });
     expect([await store.db.tunnel.findFirst(), await store.db.host.findFirst()]).toMatchObject([still, still]);
+  });
+
+  test('are not stored by a server that is so far behind the log of changes that the log cannot tell it whether traffic was reset', async () => {
+    const store = await databases.openEmpty();
+    const ids = await seeded(store);
+    await store.saveCounters(batchOf(100, ids), { rows: false });
+    // The commits that it has applied are too old.
+    await store.db.$executeRaw`UPDATE "LoggedCommit" SET seq = seq + 1000`;
+    const saved = store.saveCounters(batchOf(200, ids), { rows: false });
+    if (store.dialect === 'sqlite') await saved;
+    else await expect(saved).rejects.toThrow(NotFollowedError);
+    await store.db.$executeRaw`UPDATE "LoggedCommit" SET seq = seq - 1000`;
+    await store.saveCounters(batchOf(300, ids), { rows: false });
+    expect((await bytesOf(store)).counters).toEqual([300, 300, 300]);
   });
 
   test('of records that do not exist are not stored, and those of deleted records go with them', async () => {

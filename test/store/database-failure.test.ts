@@ -57,7 +57,7 @@ test.each(
     ['a server that shuts down', coded('57P01'), 'DATABASE_UNAVAILABLE'],
     ['a database that was deleted', coded('57P04'), 'DATABASE_UNAVAILABLE'],
     ['a connection that was closed because nothing used it', coded('57P05'), 'DATABASE_UNAVAILABLE'],
-    ['a standby, which is read-only', coded('25006'), 'DATABASE_UNAVAILABLE'],
+    ['a standby, which is read-only', coded('25006'), 'DATABASE_READ_ONLY'],
     ['a disk that cannot be read', coded('58030'), 'DATABASE_UNAVAILABLE'],
     ['a wrong password', coded('28P01'), 'DATABASE_UNAVAILABLE'],
     ['a statement that is wrong', coded('42601'), undefined],

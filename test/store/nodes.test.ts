@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from '@jest/globals';
+import { beforeAll, expect, jest, test } from '@jest/globals';
 import { onlyAdds, readMigrations } from '../../src/store/migrations.ts';
 import { NodeOutdatedError, NodeReplacedError, Nodes } from '../../src/store/nodes.ts';
 import { eachDialect, testDatabases } from '../support/database.ts';
@@ -7,7 +7,7 @@ import { describeWith } from '../support/programs.ts';
 import type { TestStore } from '../support/test-store.ts';
 
 const shown = { agents: 3, connections: 4, load: 0.25, lagMs: 5 };
-const figures = { ...shown, stopping: false };
+const figures = { ...shown, stopping: false, unreached: [] };
 const identity = (name: string) => ({ name, address: `${name}.example:8024`, linkPort: 8025, tlsPort: 8026, version: '1.2.3' });
 
 eachDialect('a node', (databases) => {
@@ -18,7 +18,7 @@ eachDialect('a node', (databases) => {
     expect(await node.all()).toEqual([]);
     await node.join(identity('one'));
     await node.report(figures);
-    expect(await node.all()).toEqual([{ ...identity('one'), ...shown, alive: true, draining: false, startedAt: expect.any(Date) }]);
+    expect(await node.all()).toEqual([{ ...identity('one'), ...shown, alive: true, draining: false, unreachableFrom: [], startedAt: expect.any(Date) }]);
     const [state] = await node.all();
     expect(Math.abs(Date.now() - Number(state?.startedAt))).toBeLessThan(60_000);
   });
@@ -52,6 +52,43 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
     expect(await alive()).toEqual([['one', true], ['three', false], ['two', false]]);
     await three.report(figures);
     expect(await alive()).toEqual([['one', true], ['three', true], ['two', false]]);
+  });
+
+  test('have the clock of the database again after their machine has slept', async () => {
+    const node = nodeOf(await databases.openEmpty());
+    await node.join(identity('one'));
+    const now = await node.clock();
+    const monotonic = performance.now.bind(performance);
+    const asleep = jest.spyOn(performance, 'now').mockImplementation(() => monotonic() - 3_600_000);
+    try {
+      expect(Date.now() - now()).toBeGreaterThan(3_000_000);
+      await node.report(figures);
+      expect(Math.abs(Date.now() - now())).toBeLessThan(600_000);
+    } finally {
+      asleep.mockRestore();
+    }
+    // It does not go back when it turns out that the machine did not sleep.
+    const before = now();
+    await node.report(figures);
+    expect(now()).toBeGreaterThanOrEqual(before);
+  });
+
+  test('say which others they cannot reach, as long as both run', async () => {
+    const store = await databases.openEmpty();
+    const [one, two] = [nodeOf(store), nodeOf(store)];
+    await one.join(identity('one'));
+    await two.join(identity('two'));
+    const since = new Date();
+    const unreached = [{ name: 'two', since: since.getTime(), problem: 'connect ECONNREFUSED' }, { name: 'nobody', since: 1, problem: '' }];
+    await one.report({ ...figures, unreached });
+    await two.report(figures);
+    const unreachable = async () => (await two.all()).map(({ unreachableFrom }) => unreachableFrom);
+    expect(await unreachable()).toEqual([[], [{ node: 'one', since, problem: 'connect ECONNREFUSED' }]]);
+    for (const name of ['one', 'two']) {
+      await store.db.node.update({ where: { name }, data: { stopped: true } });
+      expect(await unreachable()).toEqual([[], []]);
+      await store.db.node.update({ where: { name }, data: { stopped: false } });
+    }
   });
 
   test('with one name: the one that was started later has it, the other one ends', async () => {

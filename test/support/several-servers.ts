@@ -33,12 +33,18 @@ export function settingsOf(url: string, number: number): Readonly<Record<string,
   };
 }
 
-/** What `adit nodes` prints when it asks a server, and how it ends. @param words its arguments @param key its `auth_key` */
-export async function aditNodes({ httpPort }: Pick<ServerProcess, 'httpPort'>, words: readonly string[] = [], key = authKey) {
+/** What `adit nodes` prints when it asks a server, and how it ends. @param words its arguments @param key its `auth_key` @param more further settings */
+export async function aditNodes(
+  { httpPort }: Pick<ServerProcess, 'httpPort'>,
+  words: readonly string[] = [],
+  key = authKey,
+  more: Readonly<Record<string, string>> = {},
+) {
   const child = new Child(process.execPath, [...quickStart, programOf(), 'nodes', ...words], {
     ADIT_DATA_DIR: newDataDir(),
     ADIT_HTTP_PORT: String(httpPort),
     ADIT_AUTH_KEY: key,
+    ...more,
   });
   const { code } = await child.exited;
   return { code, output: child.output };

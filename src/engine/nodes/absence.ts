@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { awakeNow } from '../../rules/awake-clock.ts';
 
 /** Between looks at the clock, in ms. */
 const LOOK_MS = 200;
@@ -10,7 +11,7 @@ const READ_MS = 200;
 const NEWS_MS = 3000;
 
 /**
- * Whether this process did not run for a while, since it or its machine was frozen: other nodes may have become homes of its clients. It knows that as soon as it has a sign of life of each of
+ * Whether this process did not run for a while, since it or its machine was frozen, or the machine slept: other nodes may have become homes of its clients. It knows that as soon as it has a sign of life of each of
  * the nodes that were connected before. This is a matter of a second, so that a process that stops again and again is not away all the time.
  */
 export class Absence {
@@ -25,7 +26,7 @@ export class Absence {
   readonly #awaited = new Map<string, number>();
 
   /** @param silences the nodes that have a session with this one, and have reported all in it: for how long nothing was heard of each, in ms @param now ms of a monotonic clock */
-  constructor(silences: () => ReadonlyMap<string, number>, now: () => number = () => performance.now()) {
+  constructor(silences: () => ReadonlyMap<string, number>, now: () => number = awakeNow) {
     this.#silences = silences;
     this.#now = now;
     this.#lookedAt = now();

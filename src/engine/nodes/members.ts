@@ -1,3 +1,5 @@
+import { awakeNow } from '../../rules/awake-clock.ts';
+
 /** A node that has not reported to the database for this long, in ms, is not alive there: the same time as in the statement that says which are (store/nodes.ts). */
 const MEMBER_MS = 10_000;
 
@@ -13,7 +15,7 @@ export class Members {
   #since = Number.POSITIVE_INFINITY;
 
   /** @param now ms of a monotonic clock */
-  constructor(now: () => number = () => performance.now()) {
+  constructor(now: () => number = awakeNow) {
     this.#now = now;
   }
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { NODE_QUIET_MS, type NodeInfo, type NodeLinkKind, type NodeMessage } from '../../wire/node-messages.ts';
 import type { SocketBackend } from '../../wire/socket.ts';
+import { cleanText } from '../../wire/peer-text.ts';
 import { messageOf } from '../../wire/system-error.ts';
 import type { LinkKeys } from '../bridge/link-keys.ts';
 import { type NodeAddress, NodeLink, type NodePeer } from './node-link.ts';
@@ -12,6 +13,16 @@ const RETRY = { first: 100, longest: 2000 } as const;
 /** Between looks for nodes from which nothing is heard, in ms. */
 const LOOK_MS = 100;
 
+/** Most characters of the reason why a node can't be reached. */
+const MOST_PROBLEM = 200;
+
+/** A node that can't be reached: since when, in ms since the epoch, and why. */
+export interface UnreachedNode {
+  readonly name: string;
+  readonly since: number;
+  readonly problem: string;
+}
+
 /** What the links need. */
 export interface NodeLinksParts {
   readonly sockets: SocketBackend;
@@ -21,6 +32,8 @@ export interface NodeLinksParts {
   readonly linkKind: NodeLinkKind;
   readonly name: string;
   readonly version: string;
+  /** ms since the epoch by a clock that all nodes have in common. */
+  readonly clock: () => number;
   /** A node can be reached from now on, or no longer. */
   readonly onUp: (link: NodeLink) => void;
   readonly onDown: (node: string) => void;
@@ -38,6 +51,8 @@ export class NodeLinks {
   /** The nodes that are dialed, by name. */
   readonly #peers = new Map<string, NodePeer>();
   readonly #kept = new Set<string>();
+  /** Those of the dialed nodes that can't be reached, by name. */
+  readonly #unreached = new Map<string, UnreachedNode>();
   readonly #closed = new AbortController();
   #own: NodeInfo | undefined;
 
@@ -81,6 +96,11 @@ export class NodeLinks {
     return this.#up.values();
   }
 
+  /** The nodes that there are, but that can't be reached. */
+  get unreached(): readonly UnreachedNode[] {
+    return [...this.#unreached.values()];
+  }
+
   send(message: NodeMessage): void {
     for (const link of this.#up.values()) link.send(message);
   }
@@ -111,7 +131,10 @@ export class NodeLinks {
   #keep({ name }: NodePeer): void {
     if (this.#own === undefined || this.#kept.has(name) || this.#closed.signal.aborted) return;
     this.#kept.add(name);
-    void this.#dialAgainAndAgain(name, this.#own).finally(() => this.#kept.delete(name));
+    void this.#dialAgainAndAgain(name, this.#own).finally(() => {
+      this.#kept.delete(name);
+      this.#unreached.delete(name);
+    });
   }
 
   async #dialAgainAndAgain(name: string, info: NodeInfo): Promise<void> {
@@ -124,9 +147,11 @@ export class NodeLinks {
         const reason = await this.#use(await NodeLink.open({ ...this.#parts, peer, info }));
         if (this.#closed.signal.aborted) return;
         log.warn({ node: name, reason }, 'the session with another node was lost');
+        this.#lacks(name, reason);
         failures = 0;
         wait = RETRY.first;
       } catch (error) {
+        this.#lacks(name, messageOf(error));
         log[failures === 0 ? 'warn' : 'debug'](
           { node: name, host: peer.host, port: peer.port },
           `another node cannot be reached: ${messageOf(error)}; if it runs, check its ADIT_NODE_ADDRESS, and the firewall`,
@@ -137,6 +162,12 @@ export class NodeLinks {
     }
   }
 
+  /** Notes why a node can't be reached, now or still. */
+  #lacks(name: string, problem: string): void {
+    const since = this.#unreached.get(name)?.since ?? Math.round(this.#parts.clock());
+    this.#unreached.set(name, { name, since, problem: cleanText(problem, MOST_PROBLEM) });
+  }
+
   /** @returns why it has ended */
   async #use(link: NodeLink): Promise<string> {
     const { name } = link.peer;
@@ -145,6 +176,7 @@ export class NodeLinks {
       return link.ended;
     }
     this.#up.set(name, link);
+    this.#unreached.delete(name);
     this.#parts.log.info({ node: name }, 'connected to another node');
     this.#parts.onUp(link);
     const reason = await link.ended;

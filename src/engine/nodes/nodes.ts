@@ -25,7 +25,7 @@ import { KnownCounters } from './known-counters.ts';
 import { Members } from './members.ts';
 import { totalsAnswer } from './node-answers.ts';
 import type { NodeAddress, NodeLink, NodePeer } from './node-link.ts';
-import { NodeLinks } from './node-links.ts';
+import { NodeLinks, type UnreachedNode } from './node-links.ts';
 import type { NodeRequests } from './node-requests.ts';
 import { OtherPlaces } from './other-places.ts';
 import { chosenNode } from './rank.ts';
@@ -85,6 +85,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
       ...options,
       linkKind: this.linkKind,
       keys: this.keys,
+      clock: options.clock ?? parts.environment.now,
       sockets,
       log,
       onUp: (link) => this.#onUp(link),
@@ -165,7 +166,7 @@ export class Nodes implements OtherNodes, NodeHandlers {
     return this.#settings?.differences((node) => this.#links.get(node) !== undefined && !this.#places.isLeaving(node)) ?? [];
   }
 
-  /** The nodes that are alive now by the database. Others are no longer dialed when they are lost. @param reportedAt when the report of this node began that came before, by performance.now() */
+  /** The nodes that are alive now by the database. Others are no longer dialed when they are lost. @param reportedAt when the report of this node began that came before, by {@link awakeNow} */
   use(nodes: readonly NodePeer[], reportedAt: number): void {
     this.#links.use(nodes);
     const changed = this.#places.use(nodes);
@@ -173,6 +174,11 @@ export class Nodes implements OtherNodes, NodeHandlers {
     // Another node may have been home meanwhile.
     if (changed || gap && this.#places.names.length > 0) this.#counters.loseOthers();
     this.#paths.again();
+  }
+
+  /** The other nodes that this one can't reach, although the database says that they run. */
+  get unreached(): readonly UnreachedNode[] {
+    return this.#links.unreached;
   }
 
   /** Resolves when all other nodes have reported their agents. @returns the names of those that have not within `ms` */

@@ -33,10 +33,11 @@ function setDraining(context: Context, named: string, draining: boolean): Promis
     const nodes = await context.store.nodes(tx);
     const node = nodes.find(({ name }) => name === named);
     if (node === undefined) throw new AditError('NOT_FOUND', { resource: 'node' }, `no server has the name ${named}`);
+    // Written before it is judged: on a database that accepts no changes, no server can report that it runs.
+    await tx.node.updateMany({ where: { name: named }, data: { draining } });
     if (!node.alive) throw new AditError('NODE_NOT_RUNNING', { name: named });
     if (draining && !nodes.some((other) => other.name !== named && other.alive && !other.draining)) throw new AditError('NODE_ALONE');
     if (node.draining === draining) return node;
-    await tx.node.updateMany({ where: { name: named }, data: { draining } });
     changed({ resource: 'node', action: 'update', before: { name: named, draining: node.draining }, after: { name: named, draining } });
     return { ...node, draining };
   });

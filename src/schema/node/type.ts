@@ -1,6 +1,15 @@
-import type { NodeState } from '../../store/nodes.ts';
+import type { NodeState, UnreachableFrom } from '../../store/nodes.ts';
 import { builder } from '../builder.ts';
 import { textOrNull } from '../values/empty.ts';
+
+const UnreachableFromType = builder.objectRef<UnreachableFrom>('UnreachableFrom').implement({
+  description: 'A server that cannot reach another one.',
+  fields: (t) => ({
+    node: t.exposeString('node', { description: 'The `name` of the server that cannot reach it.' }),
+    since: t.expose('since', { type: 'DateTime', description: 'Since when.' }),
+    problem: t.exposeString('problem', { description: 'Why the last attempt failed.' }),
+  }),
+});
 
 /** A server of the installation. */
 export const Node = builder.objectRef<NodeState>('Node').implement({
@@ -25,6 +34,12 @@ export const Node = builder.objectRef<NodeState>('Node').implement({
     lagSeconds: t.float({
       description: 'The time since it last read the log of changes to its end. Zero if that was within the last two seconds, or if it uses SQLite.',
       resolve: ({ lagMs }) => lagMs / 1000,
+    }),
+    unreachableFrom: t.field({
+      type: [UnreachableFromType],
+      description:
+        'The running servers that cannot connect to it, as they last reported. Visitors who come to them cannot reach the agents that are connected to it. Empty if it is not running.',
+      resolve: ({ unreachableFrom }) => [...unreachableFrom],
     }),
     differentSettings: t.stringList({
       description:

@@ -1,6 +1,8 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { Absence } from '../../../src/engine/nodes/absence.ts';
+import { Members } from '../../../src/engine/nodes/members.ts';
 import type { ClientTotals } from '../../../src/engine/other-nodes.ts';
+import { awakeNow } from '../../../src/rules/awake-clock.ts';
 import { eventually } from '../../support/eventually.ts';
 import { NODE_KEY, openEverywhere, startNode, startNodes } from '../../support/nodes.ts';
 import { RawPeer } from '../../support/raw-peer.ts';
@@ -169,6 +171,25 @@ test('a process was frozen if it did not run for 1.2 s, until it has heard of al
   heard.set('three', 10_801);
   expect(outdatedAt(10_900)).toBe(false);
   absence.stop();
+});
+
+test('a machine that has slept was away, although the clock of its processes stood still', () => {
+  const timeOfDay = Date.now.bind(Date);
+  const absence = new Absence(() => new Map([['two', 100]]));
+  const members = new Members();
+  members.read(awakeNow());
+  expect(absence.outdated).toBe(false);
+  // The process's clock may already be ahead, by the same test.
+  const ahead = awakeNow() - performance.now() + 3_600_000;
+  const slept = jest.spyOn(Date, 'now').mockImplementation(() => timeOfDay() + ahead);
+  try {
+    expect(absence.outdated).toBe(true);
+    // The last report was an hour ago.
+    expect(members.read(awakeNow())).toBe(true);
+  } finally {
+    slept.mockRestore();
+    absence.stop();
+  }
 });
 
 test('a process that is frozen again and again knows in between what has happened', () => {

@@ -55,6 +55,12 @@ test('nodes find each other by a list that one of them has, and again after a lo
   await three.engine.close();
   await eventually(() => [reached(one), reached(two)], (all) => all.every((names) => names.length === 1));
   expect([reached(one), reached(two)]).toEqual([['two'], ['one']]);
+  // Both say so until the database no longer has it.
+  const unreached = () => [one, two].map(({ engine }) => engine.nodes?.unreached ?? []);
+  const all = await eventually(unreached, (found) => found.every(([first]) => first?.problem.includes('ECONNREFUSED')));
+  expect(all).toEqual([one, two].map(() => [{ name: 'three', since: expect.any(Number), problem: expect.any(String) }]));
+  meet([one, two]);
+  await eventually(unreached, (found) => found.every(({ length }) => length === 0));
 });
 
 test('an attacker, an agent and a node of another installation get no link, and learn nothing', async () => {

@@ -42,6 +42,8 @@ export const server = {
     serving: 'serves',
     draining: 'drains',
     away: 'not running',
+    unreachable: 'not reachable',
+    unreachableFrom: (name: string, from: string, since: string) => `${name} cannot be reached from ${from} since ${since}.`,
     drain: 'Drain',
     undrain: 'Serve again',
     undrained: (name: string) => `${name} serves again`,

@@ -42,6 +42,8 @@ export const server: Messages['server'] = {
     serving: '正常服务',
     draining: '正在排空',
     away: '未运行',
+    unreachable: '无法连接',
+    unreachableFrom: (name, from, since) => `自 ${since} 起，${from} 无法连接到 ${name}。`,
     drain: '排空',
     undrain: '恢复服务',
     undrained: (name) => `${name} 已恢复服务`,

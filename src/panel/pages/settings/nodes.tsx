@@ -2,6 +2,7 @@ import { useData, useRun } from '../../api/use.ts';
 import type { NodesQuery } from '../../generated/graphql.ts';
 import { graphql } from '../../generated/index.ts';
 import { useLanguage } from '../../language/language.tsx';
+import { Banner } from '../../parts/banner.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { State } from '../../parts/state.tsx';
 import { type Column, Table } from '../../parts/table.tsx';
@@ -10,7 +11,7 @@ import { useConfirm } from '../../parts/confirm.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 
 const nodesQuery = graphql(`
-  query Nodes { nodes { name address version alive draining agents connections load } }
+  query Nodes { nodes { name address version alive draining agents connections load unreachableFrom { node since problem } } }
 `);
 const drain = graphql(`
   mutation DrainNode($name: String!) { drainNode(name: $name) { name } }
@@ -40,15 +41,21 @@ export function Nodes() {
     }
     refetch();
   }
+  const unreachable = rows.flatMap(({ name, unreachableFrom }) => {
+    const [first] = unreachableFrom.toSorted((one, other) => one.since < other.since ? -1 : 1);
+    return first ? [{ ...first, name, from: unreachableFrom.map(({ node }) => node).join(t.punctuation.comma) }] : [];
+  });
   const columns: ReadonlyArray<Column<Row>> = [
     { key: 'name', head: texts.columns.name, cell: ({ name }) => name },
     {
       key: 'state',
       head: texts.columns.state,
       isState: true,
-      cell: ({ alive, draining }) =>
+      cell: ({ alive, draining, unreachableFrom }) =>
         !alive
           ? <State tone='off'>{texts.away}</State>
+          : unreachableFrom.length > 0
+          ? <State tone='danger'>{texts.unreachable}</State>
           : draining
           ? <State tone='warn'>{texts.draining}</State>
           : <State tone='ok'>{texts.serving}</State>,
@@ -65,6 +72,9 @@ export function Nodes() {
         <h2 id='h-nodes'>{texts.title}</h2>
       </div>
       <Failure error={error} onRetry={refetch} />
+      {unreachable.map(({ name, from, since, problem }) => (
+        <Banner key={name} tone='danger' title={texts.unreachableFrom(name, from, f.moment(since))}>{problem}</Banner>
+      ))}
       <Table
         caption={texts.title}
         rows={rows}

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "Node" ADD COLUMN "unreached" TEXT NOT NULL DEFAULT '[]';
