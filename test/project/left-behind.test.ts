@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, readdirSync } from 'node:fs';
+import { chmodSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { afterEach, expect, test } from '@jest/globals';
-import { processesOf } from '../support/run-directory.mjs';
+import { abandonedNamespaces, processesOf } from '../support/run-directory.mjs';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
@@ -67,7 +67,7 @@ function left(): string[] {
   return [
     ...processesOf(directory).map(({ command }) => command),
     ...readdirSync(directory),
-    ...existsSync('/run/netns') ? readdirSync('/run/netns').filter((name) => name.endsWith('-v')) : [],
+    ...abandonedNamespaces(), // those of the suites beside this one belong to processes that run
   ];
 }
 

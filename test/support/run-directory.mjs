@@ -68,8 +68,8 @@ function orEmpty(read) {
   }
 }
 
-/** Those that a suite made (nat-rig.ts, vanishing-network.ts) whose process has ended. */
-function abandonedNamespaces() {
+/** The network namespaces that a suite made (nat-rig.ts, cut-network.ts, vanishing-network.ts), whose process has ended. */
+export function abandonedNamespaces() {
   const names = existsSync('/run/netns') ? readdirSync('/run/netns') : [];
   return names.filter((name) => {
     const pid = /^adit(\d+)-/.exec(name)?.[1];

@@ -12,7 +12,7 @@ export async function seedClients(
   return store.transaction(async (tx) => {
     await insert(tx, store.dialect, 'Client', rows);
     return newestIds(count, (await tx.client.aggregate({ _max: { id: true } }))._max.id);
-  });
+  }, { long: true });
 }
 
 /** Adds tunnels of one client quickly: tcp, ports from 10001 on. @returns their ids, ascending */
@@ -34,7 +34,7 @@ export async function seedTunnels(
   return store.transaction(async (tx) => {
     await insert(tx, store.dialect, 'Tunnel', rows);
     return newestIds(count, (await tx.tunnel.aggregate({ _max: { id: true } }))._max.id);
-  });
+  }, { long: true });
 }
 
 /** Adds hosts of one client quickly: "h1.example.com"... @returns their ids, ascending */
@@ -55,7 +55,7 @@ export async function seedHosts(
   return store.transaction(async (tx) => {
     await insert(tx, store.dialect, 'Host', rows);
     return newestIds(count, (await tx.host.aggregate({ _max: { id: true } }))._max.id);
-  });
+  }, { long: true });
 }
 
 /** Adds users quickly: names "user1"... @returns their ids, ascending */
@@ -64,7 +64,7 @@ export async function seedUsers(store: Store, count: number, columns: (n: number
   return store.transaction(async (tx) => {
     await insert(tx, store.dialect, 'User', rows);
     return newestIds(count, (await tx.user.aggregate({ _max: { id: true } }))._max.id);
-  });
+  }, { long: true });
 }
 
 /** Prisma's createMany takes 0.3 ms for a row; this a twentieth. */
