@@ -9,6 +9,7 @@ import { AditError } from '../errors.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { EventQueue } from './event-queue.ts';
 import type { LiveEvent, LiveKind, LiveRows } from './live-event.ts';
+import type { Subscriber } from './subscriber.ts';
 import { validCallers } from './valid-callers.ts';
 import { failureNote } from '../../store/database-failure.ts';
 
@@ -26,15 +27,6 @@ const GATHER_MS = 50;
 const TICK_MS = 1000;
 /** Ticks between checks of the subscribers' access. Changes by this server are checked immediately. */
 const VALID_TICKS = 5;
-
-interface Subscriber {
-  readonly caller: Caller;
-  readonly state?: (event: { readonly [Kind in LiveKind]: LiveEvent<Kind> }[LiveKind], scope: Scope | undefined, was: Scope | undefined) => void;
-  readonly audit?: (entry: AuditEntry) => void;
-  readonly user?: (id: number) => void;
-  readonly tick?: () => void;
-  end(): void;
-}
 
 /**
  * Publishes events to subscribers: states of clients, tunnels and hosts, a tick per second, audit entries. Active only while there
