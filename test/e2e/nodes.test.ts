@@ -4,14 +4,13 @@ import process from 'node:process';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Child, endChildren } from '../support/child.ts';
-import { eventuallyAsync } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
 import { metrics, programOf, quickStart, type ServerProcess, startServer } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
 import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
 import { serve } from '../support/served.ts';
-import { aditNodes } from '../support/several-servers.ts';
+import { aditNodes, everywhere } from '../support/several-servers.ts';
 import { roundTrip, startEcho, visit } from '../support/target.ts';
 import { version } from '../../src/version.ts';
 
@@ -72,7 +71,8 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
       differentSettings: [],
       unreachableFrom: [],
     };
-    const [seen] = await eventuallyAsync(() => rows(server), ([row]) => JSON.stringify(row).includes('"agents":1,"connections":1'));
+    await everywhere([server], '{ nodes { agents connections } }', (data) => JSON.stringify(data).includes('"agents":1,"connections":1'));
+    const [seen] = await rows(server);
     expect(seen).toEqual({ ...one, alive: true, draining: false, agents: 1, connections: 1, load: expect.any(Number) });
     expect(await metrics(server)).toMatch(/^adit_info\{version="[^"]+",node="one"\} 1$/m);
     visitor.destroy();
