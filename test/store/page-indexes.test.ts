@@ -4,7 +4,7 @@ import { clientSource, type ClientPageQuery } from '../../src/store/hot/client-p
 import { countQuery } from '../../src/store/hot/counts.ts';
 import { hostSource, type HostPageQuery } from '../../src/store/hot/host-page.ts';
 import { pageQuery } from '../../src/store/hot/page.ts';
-import { problemQuery } from '../../src/store/hot/problem-lists.ts';
+import { clientIdsQuery, problemQuery } from '../../src/store/hot/problem-lists.ts';
 import { tunnelSource, type TunnelPageQuery } from '../../src/store/hot/tunnel-page.ts';
 import { userSource, type UserPageQuery } from '../../src/store/hot/user-page.ts';
 import type { TestStore } from '../support/test-store.ts';
@@ -114,6 +114,19 @@ eachDialect('a page without a search', (databases) => {
       /Client_away|Client_expiry|Client_expired_expiresAt|Client_traffic_used|Client_tunnels_used|Tunnel_closed|User_expired_expiresAt|User_pkey|INTEGER PRIMARY KEY/,
     );
     expect(found).not.toMatch(/TEMP B-TREE|Seq Scan/);
+  });
+
+  test.each(['broken', 'soon'] as const)(
+    'of clients by their problems needs the ids of those with some, which are read from indexes that have only those: %s',
+    async (severity) => {
+      const found = await plan(store, clientIdsQuery(store, severity, new Date()));
+      expect(found).not.toMatch(/Seq Scan|SCAN (Client|Tunnel)(?! USING (COVERING )?INDEX)/);
+    },
+  );
+
+  test.each([false, true])('of a ranked list is read from the index of the id, without the ranked rows: %s', async (desc) => {
+    const query = pageQuery(store.dialect, tunnelSource({ offset: 0 }), { desc, offset: 0, limit: 10 }, '"id"', [3, 5]);
+    expect(await plan(store, query)).not.toMatch(/TEMP B-TREE|Sort|Seq Scan/);
   });
 
   test('of the clients of a web user name is read from an index, in its order', async () => {

@@ -133,7 +133,12 @@ builder.queryFields((t) => ({
           ids: idLists.length === 0 ? undefined : inAll(idLists),
           notIds: status === 'none' ? idsOf(certificates, () => true) : undefined,
         });
-        return { ...query, conditions, troubled, ...(args.sort?.field === 'CERTIFICATE' && { ranked: byDays(certificates) }) };
+        return {
+          ...query,
+          conditions,
+          ...(args.sort?.field === 'CERTIFICATE' && { ranked: { ids: byDays(certificates), othersFirst: false } }),
+          ...(byProblems && { ranked: { ids: troubled.toSorted((one, other) => one - other), othersFirst: true } }),
+        };
       });
     },
   }),

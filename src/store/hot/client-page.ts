@@ -1,10 +1,10 @@
 import type { Client } from '../generated/sqlite/client.ts';
 import { counted, filterOf, type OwnerFilter } from './filters.ts';
 import { folded, plain, readPage, readPages, working } from './page.ts';
-import type { Page, PageQuery, PageSource } from './page.ts';
+import type { Page, PageQuery, PageSource, Ranked } from './page.ts';
 import type { HotReader } from './reader.ts';
 import type { Binder } from './binder.ts';
-import { type ClientTroubles, severityOf } from './problem-lists.ts';
+import { type ClientTroubles, clientsBySeverity } from './problem-lists.ts';
 
 /** Clients that were never online first, on both databases. */
 function lastOnline({ dialect }: Binder): string {
@@ -41,7 +41,7 @@ const orders = {
 export type ClientOrder = keyof typeof orders | 'PROBLEMS';
 
 /** The orders without an index: it would be written all the time, or depends on other tables. A worker sorts. */
-const sortedOrders: ReadonlySet<ClientOrder> = new Set(['LAST_ONLINE_AT', 'CONNECTIONS', 'FLOW_USED', 'EXPIRES_AT', 'OWNER', 'PROBLEMS']);
+const sortedOrders: ReadonlySet<ClientOrder> = new Set(['LAST_ONLINE_AT', 'CONNECTIONS', 'FLOW_USED', 'EXPIRES_AT', 'OWNER']);
 
 /** The orders with an index for one owner's clients. */
 const ownOrders: ReadonlySet<ClientOrder> = new Set(['ID', 'REMARK', 'VERIFY_KEY', 'ENABLED', 'CONNECTED']);
@@ -56,21 +56,26 @@ export interface ClientPageQuery extends PageQuery<ClientOrder> {
 }
 
 /** Reads a page of clients; the search is that of contract 2.1: the id, or part of key or remark. */
-export function clientPage(reader: HotReader, query: ClientPageQuery): Promise<Page<Client>> {
-  return readPage(reader, clientSource(query), query);
+export async function clientPage(reader: HotReader, query: ClientPageQuery): Promise<Page<Client>> {
+  return readPage(reader, clientSource(query, await rankedBy(reader, query)), query);
 }
 
 /** The same list page by page, of any length. */
-export function clientPages(reader: HotReader, query: ClientPageQuery): AsyncGenerator<Page<Client>, void, undefined> {
-  return readPages(reader, clientSource(query), query);
+export async function* clientPages(reader: HotReader, query: ClientPageQuery): AsyncGenerator<Page<Client>, void, undefined> {
+  yield* readPages(reader, clientSource(query, await rankedBy(reader, query)), query);
 }
 
-/** The list that a query refers to. */
-export function clientSource({ ownerId, clientId, troubles }: ClientPageQuery): PageSource<ClientOrder> {
+async function rankedBy(reader: HotReader, { orderBy, troubles }: ClientPageQuery): Promise<Ranked | undefined> {
+  return orderBy === 'PROBLEMS' && troubles !== undefined ? { ids: await clientsBySeverity(reader, troubles), othersFirst: true } : undefined;
+}
+
+/** The list that a query refers to. @param ranked for the order PROBLEMS */
+export function clientSource({ ownerId, clientId }: ClientPageQuery, ranked?: Ranked): PageSource<ClientOrder> {
   const where = filterOf({ userId: ownerId, id: clientId });
   return {
     table: 'Client',
-    orders: { ...orders, PROBLEMS: troubles ? severityOf(troubles) : () => '0' },
+    orders: { ...orders, PROBLEMS: plain('id') },
+    ranked,
     where,
     indexed: (order = 'ID') =>
       clientId !== undefined || (!sortedOrders.has(order) && (ownerId === undefined || order === 'ID' || (ownerId !== null && ownOrders.has(order)))),

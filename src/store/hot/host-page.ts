@@ -1,8 +1,7 @@
 import type { Host } from '../generated/sqlite/client.ts';
 import { counted, filterOf, type OwnerFilter } from './filters.ts';
 import { folded, movingOrders, plain, readPage, readPages } from './page.ts';
-import type { Page, PageQuery, PageSource } from './page.ts';
-import { theseLast } from './problem-lists.ts';
+import type { Page, PageQuery, PageSource, Ranked } from './page.ts';
 import type { HotReader } from './reader.ts';
 
 /** What each order of hosts sorts by. */
@@ -29,10 +28,8 @@ export interface HostPageQuery extends PageQuery<HostOrder> {
   readonly ownerId?: OwnerFilter;
   /** Only the hosts of this client. */
   readonly clientId?: number;
-  /** For the order CERTIFICATE: the ids in this order. */
-  readonly ranked?: readonly number[];
-  /** For the order PROBLEMS: the ids of those with one, which only the engine knows. */
-  readonly troubled?: readonly number[];
+  /** For the orders CERTIFICATE and PROBLEMS, which only the engine knows. */
+  readonly ranked?: Ranked;
 }
 
 /** Reads a page of hosts; the search is that of contract 2.1: the id, or part of host, remark or the client's key. */
@@ -46,11 +43,11 @@ export function hostPages(reader: HotReader, query: HostPageQuery): AsyncGenerat
 }
 
 /** The list that a query refers to. */
-export function hostSource({ clientId, ownerId, ranked, troubled = [] }: HostPageQuery): PageSource<HostOrder> {
+export function hostSource({ clientId, ownerId, ranked }: HostPageQuery): PageSource<HostOrder> {
   const where = filterOf({ clientId, ownerId });
   return {
     table: 'Host',
-    orders: { ...orders, CERTIFICATE: plain('id'), PROBLEMS: theseLast(troubled) },
+    orders: { ...orders, CERTIFICATE: plain('id'), PROBLEMS: plain('id') },
     ranked,
     where,
     indexed: (order = 'ID') => order === 'ID' || (!movingOrders.has(order) && clientId === undefined && ownerId !== null),

@@ -44,6 +44,13 @@ export const pageBytes = 32_000_000;
 /** The same for one of several pages, whose rows can also be split over two pages. */
 const partBytes = 4_000_000;
 
+/** An ascending order that no column has: that of some ids, and all other rows by id. */
+export interface Ranked {
+  readonly ids: readonly number[];
+  /** Whether the other rows come first. */
+  readonly othersFirst: boolean;
+}
+
 /** The list that a page is read from. */
 export interface PageSource<Order extends string> {
   readonly table: SearchedTable;
@@ -53,8 +60,8 @@ export interface PageSource<Order extends string> {
   readonly where: Where;
   /** Whether an index gives the rows that are filtered by `where` in this order: then a short page needs no worker. */
   indexed(order: Order | undefined): boolean;
-  /** The ids in the order of the list, where only the engine knows it; others follow by id. Absent = `orders` has it. */
-  readonly ranked?: readonly number[] | undefined;
+  /** The order of the list where no column has it. Absent = `orders` has it. */
+  readonly ranked?: Ranked | undefined;
   /** The stored total of the list without search and conditions. */
   total(binder: Binder): string;
 }
@@ -74,12 +81,12 @@ export const working: SqlExpression = () => '("enabled" AND NOT "expired")';
  */
 export const folded = (column: string): SqlExpression => ({ dialect }) => `lower(substr("${column}", 1, 200))${dialect === 'sqlite' ? '' : ' COLLATE "C"'}`;
 
-/** The orders of tunnels and hosts without an index, which would be written for each of them once a minute, or depends on the engine: a worker sorts. */
-export const movingOrders: ReadonlySet<string> = new Set(['RATE', 'CONNECTIONS', 'PROBLEMS']);
+/** The orders of tunnels and hosts without an index, which would be written for each of them once a minute: a worker sorts. */
+export const movingOrders: ReadonlySet<string> = new Set(['RATE', 'CONNECTIONS']);
 
 /**
  * Reads a page and the list's total. A page with more text than allowed ({@link pageBytes}) is refused before it is read. Without a search, the cost is
- * that of the page (and of skipping `offset` index entries), in a table of any size. A search or conditions read the whole list; the reader
+ * that of the page (and of skipping `offset` index entries, and of the ranked ids), in a table of any size. A search or conditions read the whole list; the reader
  * limits their cost.
  * @param most maximum text of the rows, in bytes
  * @throws {RowsTooLongError}
@@ -109,10 +116,9 @@ export function scans({ search, conditions }: { readonly search?: string; readon
 async function found<Order extends string>(reader: HotReader, source: PageSource<Order>, query: PageQuery<Order>): Promise<Found> {
   const { desc = false, offset, limit } = query;
   if (source.ranked !== undefined) {
-    const ids = scans(query)
-      ? (await reader.search(searchOf(source, query))).ids
-      : Int32Array.from(await reader.rows<{ id: number }>(pageQuery(reader.dialect, source, { offset: 0 }, '"id"')), ({ id }) => id);
-    return { ids: inRankOf(ids, source.ranked, desc).subarray(offset, limit === undefined ? undefined : offset + limit), total: ids.length };
+    if (!scans(query)) return inRank(reader, source, source.ranked, query);
+    const { ids, total } = await reader.search(searchOf(source, query));
+    return { ids: sortedByRank(ids, source.ranked, desc).subarray(offset, limit === undefined ? undefined : offset + limit), total };
   }
   if (query.orderBy === undefined || query.orderBy === 'ID') {
     return reader.search(searchOf(source, query, { desc, offset, ...(limit !== undefined && { limit }) }));
@@ -127,10 +133,41 @@ async function found<Order extends string>(reader: HotReader, source: PageSource
 }
 
 /** Ids by their rank. @param ids ascending */
-function inRankOf(ids: Int32Array, ranked: readonly number[], desc: boolean): Int32Array {
+function sortedByRank(ids: Int32Array, ranked: Ranked, desc: boolean): Int32Array {
   const left = new Set(ids);
-  const sorted = [...ranked.filter((id) => left.delete(id)), ...left];
+  const first = ranked.ids.filter((id) => left.delete(id));
+  const sorted = ranked.othersFirst ? [...left, ...first] : [...first, ...left];
   return Int32Array.from(desc ? sorted.toReversed() : sorted);
+}
+
+/** The ids of the requested page of a ranked list without a search. Other rows than the ranked ones are read from the index of the id, and only those of the page. */
+async function inRank<Order extends string>(
+  reader: HotReader,
+  source: PageSource<Order>,
+  ranked: Ranked,
+  { desc = false, offset, limit }: PageQuery<Order>,
+): Promise<Found> {
+  const idsOfRows = async (query: HotQuery) => (await reader.rows<{ id: number }>(query)).map(({ id }) => id);
+  const total = await totalOf(reader, source);
+  const listed = ranked.ids.length === 0 ? [] : await idsOfRows(listedQuery(reader.dialect, source, ranked.ids));
+  const left = new Set(listed);
+  const ascending = ranked.ids.filter((id) => left.delete(id));
+  const own = desc ? ascending.toReversed() : ascending;
+  const end = limit === undefined ? total : Math.min(total, offset + limit);
+  const ownFirst = ranked.othersFirst === desc;
+  const [ownAt, othersAt] = ownFirst ? [0, own.length] : [total - own.length, 0];
+  const ownOfPage = own.slice(Math.max(0, offset - ownAt), Math.max(0, end - ownAt));
+  const range = { offset: Math.max(0, offset - othersAt), limit: Math.max(0, end - offset) - ownOfPage.length };
+  const others = range.limit <= 0 ? [] : await idsOfRows(pageQuery(reader.dialect, source, { desc, ...range }, '"id"', own));
+  return { ids: Int32Array.from(ownFirst ? [...ownOfPage, ...others] : [...others, ...ownOfPage]), total };
+}
+
+/** The query for those of some ids that are in a list. */
+function listedQuery<Order extends string>(dialect: Dialect, { where, table }: PageSource<Order>, ids: readonly number[]): HotQuery {
+  const binder = new Binder(dialect);
+  const filter = conditions(where, binder);
+  const text = `SELECT "id" FROM "${table}"${filter}${filter === '' ? ' WHERE' : ' AND'} "id" IN (${idsOf(binder, ids)})`;
+  return { text, values: binder.values, bounded: ids.length <= boundedRows };
 }
 
 function searchOf<Order extends string>(
@@ -230,12 +267,19 @@ function orderOf<Order extends string>(binder: Binder, source: PageSource<Order>
   return key === '"id"' ? `"id" ${direction}` : `${key} ${direction}, "id" ${direction}`;
 }
 
-/** The query for the rows of a page. Exported for the test that checks its query plan. */
-export function pageQuery<Order extends string>(dialect: Dialect, source: PageSource<Order>, query: PageQuery<Order>, columns = '*'): HotQuery {
+/** The query for the rows of a page. Exported for the test that checks its query plan. @param without the ids of rows to leave out */
+export function pageQuery<Order extends string>(
+  dialect: Dialect,
+  source: PageSource<Order>,
+  query: PageQuery<Order>,
+  columns = '*',
+  without: readonly number[] = [],
+): HotQuery {
   const binder = new Binder(dialect);
   const where = conditions(source.where, binder);
-  const text = `SELECT ${columns} FROM "${source.table}"${where} ORDER BY ${orderOf(binder, source, query)}${limitSql(binder, query)}`;
-  return { text, values: binder.values, bounded: isBounded(query) && source.indexed(query.orderBy) };
+  const others = without.length === 0 ? '' : `${where === '' ? ' WHERE' : ' AND'} "id" NOT IN (${idsOf(binder, without)})`;
+  const text = `SELECT ${columns} FROM "${source.table}"${where}${others} ORDER BY ${orderOf(binder, source, query)}${limitSql(binder, query)}`;
+  return { text, values: binder.values, bounded: isBounded(query) && without.length <= boundedRows && source.indexed(query.orderBy) };
 }
 
 function limitSql(binder: Binder, { limit, offset }: Pick<PageQuery<string>, 'limit' | 'offset'>): string {

@@ -1,8 +1,8 @@
 import type { Client, Tunnel, User } from '../generated/sqlite/client.ts';
 import type { Condition } from '../search/search.ts';
-import { Binder, type HotQuery, idsOf } from './binder.ts';
+import { Binder, type HotQuery } from './binder.ts';
 import type { CountScope } from './counts.ts';
-import { isBounded, type SqlExpression } from './page.ts';
+import { isBounded } from './page.ts';
 import type { HotReader } from './reader.ts';
 import { storedTime } from './stored-time.ts';
 
@@ -55,39 +55,53 @@ export interface ClientTroubles {
   readonly until: Date;
 }
 
-/** The conditions of clients whose visitors are refused. `?`: {@link ClientTroubles.since} */
-const brokenClient = `(${lists.away.where}) OR (${lists.expired.where}) OR (${lists.trafficUsedUp.where})
-  OR "id" IN (SELECT "clientId" FROM "Tunnel" WHERE ${lists.closedTunnels.where})`;
-/** Of clients with another problem. `?`: {@link ClientTroubles.until} */
-const soonClient = `(${lists.trafficNearlyUsedUp.where}) OR (${lists.expiring.where}) OR (${lists.tunnelsUsedUp.where})`;
+/** The problems of clients: those because of which visitors are refused, and the others. */
+const clientLists = { broken: ['away', 'expired', 'trafficUsedUp'], soon: ['trafficNearlyUsedUp', 'expiring', 'tunnelsUsedUp'] } as const;
+type Severity = keyof typeof clientLists;
 
-/** Sorts clients by how serious their problems are: 2 = visitors are refused, 1 = not yet, 0 = no problem. */
-export function severityOf({ brokenIds, soonIds, since, until }: ClientTroubles): SqlExpression {
-  return (binder) => {
-    const where = (condition: string, moment: Date, ids: readonly number[]): string =>
-      `${condition.replace('?', () => binder.bind(storedTime(moment)))} OR "id" IN (${idsOf(binder, ids)})`;
-    return `CASE WHEN ${where(brokenClient, since, brokenIds)} THEN 2 WHEN ${where(soonClient, until, soonIds)} THEN 1 ELSE 0 END`;
-  };
+/** The query for the ids of the clients with problems; some are there more than once. Exported for the test that checks its query plan. */
+export function clientIdsQuery({ dialect }: Pick<HotReader, 'dialect'>, severity: Severity, moment: Date): HotQuery {
+  const binder = new Binder(dialect);
+  const parts = clientLists[severity].map((name) => `SELECT "id" FROM "Client" WHERE ${lists[name].where.replace('?', () => binder.bind(storedTime(moment)))}`);
+  if (severity === 'broken') parts.push(`SELECT "clientId" AS id FROM "Tunnel" WHERE ${lists.closedTunnels.where}`);
+  return { text: parts.join(' UNION ALL '), values: binder.values };
+}
+
+/**
+ * The ids of the clients with problems, by how serious these are, and then by id: those whose visitors are refused are last. Each kind of problem is read from its
+ * index, which has no others.
+ */
+export async function clientsBySeverity(reader: HotReader, { brokenIds, soonIds, since, until }: ClientTroubles): Promise<number[]> {
+  const found = async (severity: Severity, moment: Date): Promise<number[]> =>
+    (await reader.rows<{ id: number }>(clientIdsQuery(reader, severity, moment))).map(({ id }) => id);
+  const broken = new Set([...await found('broken', since), ...brokenIds]);
+  const soon = new Set([...await found('soon', until), ...soonIds]);
+  return [...ascending(soon).filter((id) => !broken.has(id)), ...ascending(broken)];
+}
+
+/** The ids of the tunnels with problems. @param ids those whose problem only the engine knows */
+export async function tunnelsWithProblems(reader: HotReader, ids: readonly number[]): Promise<number[]> {
+  const closed = await reader.rows<{ id: number }>({ text: `SELECT "id" FROM "Tunnel" WHERE ${lists.closedTunnels.where}`, values: [] });
+  return ascending(new Set([...closed.map(({ id }) => id), ...ids]));
+}
+
+function ascending(ids: ReadonlySet<number>): number[] {
+  return Array.from(ids).toSorted((one, other) => one - other);
 }
 
 /** Selects the clients with problems. */
 export function troubledClients({ brokenIds, soonIds, since, until }: ClientTroubles): Condition {
-  return { sql: `${brokenClient} OR ${soonClient}`, values: [storedTime(since), storedTime(until)], orIds: [...brokenIds, ...soonIds] };
+  const sql = [...clientLists.broken, ...clientLists.soon].map((name) => `(${lists[name].where})`).join(' OR ');
+  return {
+    sql: `${sql} OR "id" IN (SELECT "clientId" FROM "Tunnel" WHERE ${lists.closedTunnels.where})`,
+    values: [storedTime(since), storedTime(until)],
+    orIds: [...brokenIds, ...soonIds],
+  };
 }
 
 /** Selects the tunnels with problems. @param ids those whose problem only the engine knows */
 export function troubledTunnels(ids: readonly number[]): Condition {
   return { sql: lists.closedTunnels.where, orIds: ids };
-}
-
-/** Sorts tunnels with a problem last. @param ids those whose problem only the engine knows */
-export function troubledTunnelsLast(ids: readonly number[]): SqlExpression {
-  return (binder) => `CASE WHEN (${lists.closedTunnels.where}) OR "id" IN (${idsOf(binder, ids)}) THEN 1 ELSE 0 END`;
-}
-
-/** Sorts these records last. */
-export function theseLast(ids: readonly number[]): SqlExpression {
-  return (binder) => `CASE WHEN "id" IN (${idsOf(binder, ids)}) THEN 1 ELSE 0 END`;
 }
 
 /** The name of a list. */

@@ -1,7 +1,7 @@
 import type { Tunnel } from '../generated/sqlite/client.ts';
 import { counted, filterOf, type OwnerFilter } from './filters.ts';
-import { folded, movingOrders, type Page, type PageQuery, type PageSource, plain, readPage, readPages } from './page.ts';
-import { troubledTunnelsLast } from './problem-lists.ts';
+import { folded, movingOrders, type Page, type PageQuery, type PageSource, plain, type Ranked, readPage, readPages } from './page.ts';
+import { tunnelsWithProblems } from './problem-lists.ts';
 import type { HotReader } from './reader.ts';
 
 /** What each order of tunnels sorts by. */
@@ -36,21 +36,26 @@ export interface TunnelPageQuery extends PageQuery<TunnelOrder> {
 }
 
 /** Reads a page of tunnels; the search is that of contract 2.1: id or port, or part of password, remark or target. */
-export function tunnelPage(reader: HotReader, query: TunnelPageQuery): Promise<Page<Tunnel>> {
-  return readPage(reader, tunnelSource(query), query);
+export async function tunnelPage(reader: HotReader, query: TunnelPageQuery): Promise<Page<Tunnel>> {
+  return readPage(reader, tunnelSource(query, await rankedBy(reader, query)), query);
 }
 
 /** The same list page by page, of any length. */
-export function tunnelPages(reader: HotReader, query: TunnelPageQuery): AsyncGenerator<Page<Tunnel>, void, undefined> {
-  return readPages(reader, tunnelSource(query), query);
+export async function* tunnelPages(reader: HotReader, query: TunnelPageQuery): AsyncGenerator<Page<Tunnel>, void, undefined> {
+  yield* readPages(reader, tunnelSource(query, await rankedBy(reader, query)), query);
 }
 
-/** The list that a query refers to. */
-export function tunnelSource({ ownerId, clientId, mode, troubled = [] }: TunnelPageQuery): PageSource<TunnelOrder> {
+async function rankedBy(reader: HotReader, { orderBy, troubled = [] }: TunnelPageQuery): Promise<Ranked | undefined> {
+  return orderBy === 'PROBLEMS' ? { ids: await tunnelsWithProblems(reader, troubled), othersFirst: true } : undefined;
+}
+
+/** The list that a query refers to. @param ranked for the order PROBLEMS */
+export function tunnelSource({ ownerId, clientId, mode }: TunnelPageQuery, ranked?: Ranked): PageSource<TunnelOrder> {
   const where = filterOf({ clientId, ownerId, mode });
   return {
     table: 'Tunnel',
-    orders: { ...orders, PROBLEMS: troubledTunnelsLast(troubled) },
+    orders: { ...orders, PROBLEMS: plain('id') },
+    ranked,
     where,
     indexed: (order = 'ID') =>
       order === 'ID' || (!movingOrders.has(order) && clientId === undefined && (ownerId === undefined || (ownerId !== null && mode === undefined))),
