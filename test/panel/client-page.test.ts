@@ -143,14 +143,14 @@ describeWith('chromium', 'the page of a client', () => {
     expect(complaints).toEqual([]);
   }, timeout);
 
-  test('stops, starts and deletes the client', async () => {
+  test('disables, enables and deletes the client', async () => {
     const gone = await panel.write('/client/add/', { vkey: 'key to delete', remark: 'short-lived' });
     const { page, complaints } = await panel.open(`/clients/${gone}`);
     await shows(page, 'The agent has never connected.');
-    await choose(page, 'Actions for short-lived', 'Stop');
-    await answer(page, 'Stop');
-    await shows(page, 'This client is stopped.');
-    await choose(page, 'Actions for short-lived', 'Start');
+    await choose(page, 'Actions for short-lived', 'Disable');
+    await answer(page, 'Disable');
+    await shows(page, 'This client is disabled.');
+    await choose(page, 'Actions for short-lived', 'Enable');
     await shows(page, 'The agent has never connected.');
     await choose(page, 'Actions for short-lived', 'Reset the counters');
     await shows(page, 'The totals of both directions start again at 0');
@@ -186,7 +186,7 @@ describeWith('chromium', 'the page of a client', () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await panel.write('/client/changestatus/', { id: client, status: 0 });
     await shows(page, 'Why it left');
-    await shows(page, 'The client was stopped');
+    await shows(page, 'The client was disabled');
     expect(complaints).toEqual([]);
   }, timeout);
 });

@@ -77,6 +77,10 @@ describeWith('chromium', "the panel's forms", () => {
   test('a refused host shows each problem at its field', async () => {
     const { page } = await panel.open(`/hosts/new?client=${client}`);
     await page.waitForSelector('#field-host');
+    await shows(page, 'Without a target, visitors are refused.');
+    await press(page, 'Create the host');
+    await problemsAt(page, ['host']);
+    await shows(page, 'Domain: Enter a value.');
     await enter(page, 'Domain', 'not a domain');
     await enter(page, 'Targets', '127.0.0.1:9');
     await press(page, 'Create the host');
@@ -92,7 +96,7 @@ describeWith('chromium', "the panel's forms", () => {
     await problemsAt(page, ['privateKey']);
     await enter(page, 'Certificate, with its chain optional', '');
     await press(page, 'Create the host');
-    await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'forms.example.com/');
+    await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'forms.example.com');
   }, timeout);
 
   test('while the user pauses, the server checks what they have typed, and nothing is saved', async () => {
@@ -209,7 +213,7 @@ describeWith('chromium', "the panel's forms", () => {
     await tabTo(page, 'field-targets');
     await page.keyboard.type('127.0.0.1:80');
     await save(page);
-    await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'keyboard.example.com/');
+    await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'keyboard.example.com');
 
     await page.keyboard.down('Control');
     await page.keyboard.press('k');

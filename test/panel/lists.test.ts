@@ -64,21 +64,21 @@ describeWith('chromium', "the panel's lists", () => {
       await press(page, 'Select all on this page');
       await shows(page, '2 selected');
       expect(await accessibilityProblems(page)).toEqual([]);
-      await press(page, 'Stop');
-      await shows(page, 'Nothing is deleted, and starting brings everything back.');
+      await press(page, 'Disable');
+      await shows(page, 'Nothing is deleted, and enabling brings everything back.');
       expect(await accessibilityProblems(page)).toEqual([]);
       await answer(page, 'Keep as is');
       expect(await page.$$eval('tbody tr[data-row]', (rows) => rows.map((row) => row.textContent?.includes('Disabled')))).toEqual([false, false]);
-      await press(page, 'Stop');
+      await press(page, 'Disable');
       await page.waitForSelector('[role=alertdialog]');
       await page.keyboard.press('Escape');
       await hides(page, 'Nothing is deleted');
-      await press(page, 'Stop');
-      await Promise.all([shows(page, '2 clients stopped'), answer(page, 'Stop')]);
+      await press(page, 'Disable');
+      await Promise.all([shows(page, '2 clients disabled'), answer(page, 'Disable')]);
       await page.waitForFunction(() => [...document.querySelectorAll('tbody tr[data-row]')].every((row) => row.textContent?.includes('Disabled')));
 
       await press(page, 'Select old two');
-      await Promise.all([shows(page, '1 client started'), press(page, 'Start')]);
+      await Promise.all([shows(page, '1 client enabled'), press(page, 'Enable')]);
       await page.waitForFunction(() =>
         [...document.querySelectorAll('tbody tr[data-row]')].filter((row) => row.textContent?.includes('Disabled')).length === 1
       );
@@ -217,7 +217,7 @@ describeWith('chromium', "the panel's lists", () => {
     const { page } = await panel.open('/hosts?sort=HOST');
     await page.waitForFunction(() => document.querySelectorAll('tbody tr[data-row]').length === 2);
     const urls = await page.$$eval('tbody th .name', (links) => links.map((link) => link.textContent ?? ''));
-    expect(urls.map((url) => url.replace(/:\d+/, ''))).toEqual(['http://one.example.com/', 'https://two.example.com/shop']);
+    expect(urls.map((url) => url.replace(/:\d+/, ''))).toEqual(['http://one.example.com', 'https://two.example.com/shop']);
     await shows(page, 'HTTP only');
     await shows(page, 'TLS is passed to the target');
     await enter(page, 'Search', 'two.ex');

@@ -165,7 +165,7 @@ describeWith('chromium', "the panel's pages about people", () => {
     // The counters decide when the traffic limit is used up.
     await press(page, 'Actions for of alice');
     await page.waitForSelector('[role=menu]');
-    expect(await page.$$eval('[role=menuitem]', (items) => items.map((item) => item.textContent))).toEqual(['Stop', 'Delete']);
+    expect(await page.$$eval('[role=menuitem]', (items) => items.map((item) => item.textContent))).toEqual(['Disable', 'Delete']);
     await page.keyboard.press('Escape');
     await hasNoPages(page, ['users', 'settings', 'audit']);
     const login = await panel.open('/', 'web', 'web password');

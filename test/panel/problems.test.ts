@@ -53,8 +53,8 @@ describeWith('chromium', 'what is wrong, in the panel', () => {
   test('the page of a host stops it and follows; the diagnosis leads to hosts with its name', async () => {
     const { page, complaints } = await panel.open(`/hosts/${host}`);
     await enter(page, 'Note optional', 'typed before the stop');
-    await choose(page, 'Actions for shop.example.com/', 'Stop');
-    await shows(page, 'Names that are no longer served: shop.example.com/');
+    await choose(page, 'Actions for shop.example.com', 'Stop');
+    await shows(page, 'Names that are no longer served: shop.example.com');
     await answer(page, 'Stop');
     await page.waitForFunction(() => document.querySelector('#h-state')?.parentElement?.textContent?.includes('Stopped'));
     await press(page, 'Save');

@@ -102,7 +102,7 @@ describeWith('chromium', "the panel's pages about the server", () => {
     await page.goto(`${panel.origin()}/index/hostdiagnose/?host=shpo.example.com&path=/&scheme=http`);
     await shows(page, 'Visitors are stopped here: Route.');
     expect(await accessibilityProblems(page)).toEqual([]);
-    await press(page, 'shop.example.com/');
+    await press(page, 'shop.example.com');
     await shows(page, 'Visitors are stopped here: Agent.');
     await shows(page, 'Visitors see the status 503 and the page “The site is away”.');
     // The form shows the new question.

@@ -54,7 +54,8 @@ export function Impact({ resource, ids, text, note }: {
     (hasParts || isDomain) && parts.hosts > 0 && impact.hosts(parts.hosts),
     parts.connections > 0 && impact.connections(parts.connections),
     parts.ports.length > 0 && impact.ports(parts.ports, parts.ports.length < mostListed),
-    parts.hostNames.length > 0 && (isDomain ? impact.holders : impact.hostNames)(parts.hostNames, parts.hostNames.length < mostListed),
+    parts.hostNames.length > 0
+    && (isDomain ? impact.holders : impact.hostNames)(parts.hostNames.map((name) => name.replace(/^([^/]+)\/$/, '$1')), parts.hostNames.length < mostListed),
     parts.sessions > 0 && impact.sessions(parts.sessions),
     parts.tokens > 0 && impact.tokens(parts.tokens),
   ].filter((line) => line !== false);

@@ -48,7 +48,7 @@ export function Segments({ list, name, label, options }: {
 }) {
   const { f } = useLanguage();
   return (
-    <div className='seg scroll-x' role='group' aria-label={label}>
+    <div className='seg' role='group' aria-label={label}>
       {options.map(([value, text, count]) => (
         <button
           key={value}

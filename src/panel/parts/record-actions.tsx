@@ -8,8 +8,12 @@ import { useReport, useToast } from './toast.tsx';
 type Kind = 'start' | 'stop' | 'delete';
 type Run = (id: string) => Promise<{ readonly error?: CombinedError }>;
 
+/** What starting and stopping is called: clients are enabled and disabled. */
+type Verbs = Readonly<Record<'start' | 'stop', string>>;
+
 /** What can be done with records of a kind. Each action resolves with whether something was done. */
 export interface RecordActions<Row> {
+  readonly verbs: Verbs;
   readonly start: (rows: readonly Row[]) => Promise<boolean>;
   readonly stop: (rows: readonly Row[]) => Promise<boolean>;
   readonly remove: (rows: readonly Row[]) => Promise<boolean>;
@@ -22,10 +26,11 @@ export interface RecordActions<Row> {
 }
 
 /** The actions on clients, tunnels or hosts. @param change changes several records in one request @param questions what is asked before records are stopped or deleted */
-export function useRecordActions<Row extends { readonly id: string; readonly enabled: boolean }>({ change, resetTraffic, texts, questions }: {
+export function useRecordActions<Row extends { readonly id: string; readonly enabled: boolean }>({ change, resetTraffic, texts, verbs, questions }: {
   readonly change: (ids: string[], kind: Kind) => Promise<BulkAnswer>;
   readonly resetTraffic: Run;
   readonly texts: { readonly done: Readonly<Record<Kind, (count: number) => string>>; readonly notDone: (count: number, reason: string) => string };
+  readonly verbs: Verbs;
   readonly questions: Readonly<Record<'stop' | 'delete', (rows: readonly Row[]) => Question>> & { readonly reset: (row: Row) => Question };
 }): RecordActions<Row> {
   const { t } = useLanguage();
@@ -47,13 +52,14 @@ export function useRecordActions<Row extends { readonly id: string; readonly ena
   const stop = async (rows: readonly Row[]): Promise<boolean> => await ask(questions.stop(rows)) && await forAll(rows, 'stop');
   const remove = async (rows: readonly Row[]): Promise<boolean> => await ask(questions.delete(rows)) && await forAll(rows, 'delete');
   return {
+    verbs,
     start,
     stop,
     remove,
     entries: (row, onDone, onRemoved = onDone) => ({
       startOrStop: row.enabled
-        ? { label: t.actions.disable, onChoose: () => void stop([row]).then(onDone) }
-        : { label: t.actions.enable, onChoose: () => void start([row]).then(onDone) },
+        ? { label: verbs.stop, onChoose: () => void stop([row]).then(onDone) }
+        : { label: verbs.start, onChoose: () => void start([row]).then(onDone) },
       resetTraffic: { label: t.traffic.reset, onChoose: () => void reset(row) },
       remove: { label: t.actions.delete, isDanger: true, onChoose: () => void remove([row]).then(onRemoved) },
     }),

@@ -86,8 +86,8 @@ export function RecordList<Row extends { readonly id: string }>({ records, page,
       </section>
       {actions && (
         <BulkBar selection={selection} total={total} onSelectAll={page.selectAll}>
-          <button type='button' className='btn btn-s' onClick={() => act(actions.start)}>{t.actions.enable}</button>
-          <button type='button' className='btn btn-s' onClick={() => act(actions.stop)}>{t.actions.disable}</button>
+          <button type='button' className='btn btn-s' onClick={() => act(actions.start)}>{actions.verbs.start}</button>
+          <button type='button' className='btn btn-s' onClick={() => act(actions.stop)}>{actions.verbs.stop}</button>
           <button type='button' className='btn btn-s btn-danger' onClick={() => act(actions.remove)}>{t.actions.delete}</button>
         </BulkBar>
       )}

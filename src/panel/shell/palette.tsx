@@ -7,6 +7,7 @@ import { type Language, useLanguage } from '../language/language.tsx';
 import type { PaletteQuery } from '../generated/graphql.ts';
 import { Icon, type IconName } from '../parts/icon.tsx';
 import { requestOf } from '../pages/diagnosis/request.ts';
+import { hostName } from '../pages/hosts/host-name.ts';
 import { type NavigationEntry, useNavigation } from './navigation.tsx';
 import { useViewer } from './viewer.tsx';
 
@@ -201,7 +202,7 @@ function groupsOf({ search: { clients, tunnels, hosts, users } }: PaletteQuery, 
       hits: hosts.map(({ id, host, location: path, client }) => ({
         key: `host-${id}`,
         icon: 'host' as const,
-        text: host + path,
+        text: hostName({ host, location: path }),
         more: nameOf(client),
         href: `/hosts/${id}`,
       })),

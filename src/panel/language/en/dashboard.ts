@@ -66,6 +66,6 @@ export const dashboard = {
     ended: 'The token of this screen has ended or was revoked.',
     stale: (moment: string) => `No data since ${moment}`,
     updated: (moment: string) => `Updated ${moment}`,
-    oneOf: (online: string, total: string) => `${online} of ${total}`,
+    ofAll: (total: string) => `of ${total}`,
   },
 };

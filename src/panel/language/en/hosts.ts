@@ -7,7 +7,7 @@ export const hosts = {
   create: 'New host',
   searchHint: 'Domain, note, id, target',
   stateFilter: 'State',
-  stateOptions: { all: 'All', problems: 'Problems', serves: 'Agent online', away: 'Agent away', stopped: 'Stopped', certificate: 'Certificate' },
+  stateOptions: { all: 'All', problems: 'Problems', serves: 'Serves', away: 'Agent away', stopped: 'Stopped', certificate: 'Certificate' },
   certificateFilter: 'Certificate',
   allCertificates: 'All certificates',
   noneTitle: 'No hosts yet',

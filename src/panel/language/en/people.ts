@@ -15,11 +15,9 @@ export const people = {
     disableTitle: (name: string) => `Disable ${name}?`,
     disableText: 'Nothing is deleted, and enabling brings everything back.',
     disableMilder: 'To lock the user out and keep everything, disable the user instead.',
-    disable: 'Disable',
-    enable: 'Enable',
     deleteTitle: (name: string) => `Delete ${name}?`,
     deleteText: (clients: number) =>
-      `The account is deleted for good, with its tokens. ${counted(clients, 'client is', 'clients are')} stopped and kept, without an owner.`,
+      `The account is deleted for good, with its tokens. ${counted(clients, 'client is', 'clients are')} disabled and kept, without an owner.`,
     deleteAction: (name: string) => `Delete ${name}`,
     done: 'Done',
     deleted: (name: string) => `${name} deleted`,

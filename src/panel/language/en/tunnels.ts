@@ -10,7 +10,7 @@ export const tunnels = {
   typeFilter: 'Type',
   allTypes: 'All types',
   stateFilter: 'State',
-  stateOptions: { all: 'All', problems: 'Problems', running: 'Open', broken: 'Not open', stopped: 'Stopped' },
+  stateOptions: { all: 'All', problems: 'Problems', serves: 'Serves', away: 'Agent away', stopped: 'Stopped' },
   noneTitle: 'No tunnels yet',
   noneText: 'A tunnel opens a port of the server, or takes a password, and leads to something that an agent can reach.',
   fromAgent: 'from the agent’s file',

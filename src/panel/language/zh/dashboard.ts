@@ -66,6 +66,6 @@ export const dashboard: Messages['dashboard'] = {
     ended: '此大屏的令牌已失效或已被撤销。',
     stale: (moment) => `自 ${moment} 起没有数据`,
     updated: (moment) => `更新于 ${moment}`,
-    oneOf: (online, total) => `${online} / ${total}`,
+    ofAll: (total) => `/ ${total}`,
   },
 };

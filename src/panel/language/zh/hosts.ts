@@ -8,7 +8,7 @@ export const hosts: Messages['hosts'] = {
   create: '新建域名',
   searchHint: '域名、备注、编号、目标',
   stateFilter: '状态',
-  stateOptions: { all: '全部', problems: '有问题', serves: 'Agent 在线', away: 'Agent 离线', stopped: '已停止', certificate: '证书' },
+  stateOptions: { all: '全部', problems: '有问题', serves: '可用', away: 'Agent 离线', stopped: '已停止', certificate: '证书' },
   certificateFilter: '证书',
   allCertificates: '全部证书',
   noneTitle: '还没有域名',

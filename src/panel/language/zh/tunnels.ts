@@ -11,7 +11,7 @@ export const tunnels: Messages['tunnels'] = {
   typeFilter: '类型',
   allTypes: '全部类型',
   stateFilter: '状态',
-  stateOptions: { all: '全部', problems: '有问题', running: '已打开', broken: '未打开', stopped: '已停止' },
+  stateOptions: { all: '全部', problems: '有问题', serves: '可用', away: 'Agent 离线', stopped: '已停止' },
   noneTitle: '还没有隧道',
   noneText: '隧道打开服务器的一个端口，或凭密码进入，通向 Agent 可访问的目标。',
   fromAgent: '来自 Agent 的配置文件',

@@ -37,6 +37,7 @@ export function useClientActions(): RecordActions<AffectedClient> {
     },
     resetTraffic: (id) => run(reset, { id }),
     texts,
+    verbs: { start: t.actions.enable, stop: t.actions.disable },
     questions: {
       reset: (client) => ({ title: t.traffic.resetTitle(nameOf([client])), body: <p>{t.clients.resetText}</p>, action: t.traffic.reset }),
       stop: (clients) => ({

@@ -1,5 +1,6 @@
 import type { ProblemCode, ProblemFix } from '../../generated/graphql.ts';
 import type { Language } from '../../language/language.tsx';
+import { hostName } from '../hosts/host-name.ts';
 
 /** A problem, as the server reports it. */
 export interface ReportedProblem {
@@ -19,7 +20,7 @@ export function problemTitle({ code, client, tunnel, host, user }: ReportedProbl
     : tunnel
     ? tunnel.remark || t.tunnels.nameless(tunnel.id)
     : host
-    ? host.host + host.location
+    ? hostName(host)
     : user?.username ?? '';
   return t.problems.what[code](name);
 }

@@ -2,6 +2,7 @@ import { Link } from 'wouter';
 import { useData } from '../../api/use.ts';
 import { graphql } from '../../generated/index.ts';
 import type { FindingCode } from '../../generated/graphql.ts';
+import { hostName } from '../hosts/host-name.ts';
 import { useLanguage } from '../../language/language.tsx';
 import { Failure } from '../../parts/failure.tsx';
 import { Loading } from '../../parts/loading.tsx';
@@ -48,7 +49,9 @@ export function HostResult({ visitorAddress, probe, lookUp, ...request }: Visito
           <p>{texts.near + t.punctuation.colon.trimEnd()}</p>
           <div className='actions'>
             {near.map(({ id, host, location, publicUrls: [url] }) => (
-              <Link key={id} className='btn btn-s' href={`/diagnosis?url=${encodeURIComponent(url ?? `http://${host}${location}`)}`}>{host + location}</Link>
+              <Link key={id} className='btn btn-s' href={`/diagnosis?url=${encodeURIComponent(url ?? `http://${host}${location}`)}`}>
+                {hostName({ host, location })}
+              </Link>
             ))}
           </div>
         </div>
@@ -61,7 +64,7 @@ export function HostResult({ visitorAddress, probe, lookUp, ...request }: Visito
         <dl className='card card-body kv'>
           <dt>{texts.rule}</dt>
           <dd>
-            <Link href={`/hosts/${rule.id}`} className='mono'>{rule.host + rule.location}</Link>
+            <Link href={`/hosts/${rule.id}`} className='mono'>{hostName(rule)}</Link>
           </dd>
           {target && (
             <>

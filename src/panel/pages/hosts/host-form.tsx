@@ -19,6 +19,7 @@ import { TargetCheck } from '../../parts/target-check.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 import { CertificateFields } from './certificate-fields.tsx';
 import { useHostActions } from './host-actions.tsx';
+import { hostName } from './host-name.ts';
 import { HostOverview } from './host-overview.tsx';
 import { inputOf, valuesOf } from './host-values.ts';
 import { PlatformNameCheck } from './platform-name.tsx';
@@ -93,6 +94,7 @@ function Loaded({ host, onChange, children }: {
     valuesOf: (record) => valuesOf(record, clientId),
     validate: (values) => ({
       ...(values.clientId === '' && { clientId: t.form.required }),
+      ...(values.mode === 'CUSTOM' && values.host.trim() === '' && { host: t.form.required }),
       ...(values.mode === 'PLATFORM' && values.platformDomainId === '' && { platformDomainId: t.errors.codes.PLATFORM_DOMAIN_REQUIRED }),
     }),
     check: async (record, values) => {
@@ -124,7 +126,7 @@ function Loaded({ host, onChange, children }: {
   return (
     <>
       <PageHead
-        title={host === undefined ? texts.createTitle : host.host + host.location}
+        title={host === undefined ? texts.createTitle : hostName(host)}
         crumbs={host
           ? [...lists, [`/clients/${host.client.id}`, host.client.remark || t.clients.nameless(host.client.id)]]
           : isLogin
@@ -213,6 +215,7 @@ function Loaded({ host, onChange, children }: {
               <TextField form={form} name='hostChange' label={labels.hostChange} hint={hints.hostChange} isMono isOptional />
             </div>
           </section>
+          {targets === '' && <p className='sentence'>{t.targets.missing}</p>}
           {name !== '' && targets !== '' && <p className='sentence'>{texts.sentence(visitorUrl(server, values.scheme, name, values.location), targets)}</p>}
         </FormFrame>
       )}
@@ -230,5 +233,5 @@ function HostMenu({ host, onChange }: { readonly host: HostFieldsFragment; reado
     (isDone) => isDone && navigate(`/clients/${host.client.id}/hosts`),
   );
   const entries = [startOrStop, resetTraffic, remove];
-  return <Menu trigger={<Icon name='more' />} label={t.actions.more(host.host + host.location)} className='btn btn-icon' entries={entries} />;
+  return <Menu trigger={<Icon name='more' />} label={t.actions.more(hostName(host))} className='btn btn-icon' entries={entries} />;
 }

@@ -36,6 +36,7 @@ export function useHosts({ isOfClient = false } = {}): Records<HostRowFragment> 
   const served = useServedColumns(heads, isOfClient);
   // A wildcard has no public URL, since its names are unknown.
   const addressOf = ({ publicUrls: [url], scheme, host, location }: HostRowFragment): string => url ?? visitorUrl(server, scheme, host, location);
+  const nameOf = (row: HostRowFragment): string => row.location === '/' ? addressOf(row).slice(0, -1) : addressOf(row);
   const columns: Records<HostRowFragment>['columns'] = [
     {
       key: 'name',
@@ -44,11 +45,11 @@ export function useHosts({ isOfClient = false } = {}): Records<HostRowFragment> 
       cell: (row) => (
         <>
           <Link className='name' href={`/hosts/${row.id}`}>
-            <Address text={addressOf(row)} atDots />
+            <Address text={nameOf(row)} atDots />
           </Link>
           <span className='sub'>{row.host.startsWith('*.') ? t.hosts.allBelow : row.noStore ? t.hosts.fromAgent : row.remark}</span>
           <span className='sub only-narrow'>
-            <CertificateCell of={row} />
+            <CertificateCell of={row} isNamed />
           </span>
         </>
       ),
@@ -63,7 +64,7 @@ export function useHosts({ isOfClient = false } = {}): Records<HostRowFragment> 
     icon: 'host',
     texts: t.hosts,
     columns,
-    nameOf: addressOf,
+    nameOf,
     actions,
     mayChange: !readOnly,
     editPath: ({ id }) => `/hosts/${id}`,

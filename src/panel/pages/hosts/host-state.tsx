@@ -31,8 +31,8 @@ export const certificateTones: Record<CertificateStatus, Tone> = {
   VALID: 'ok',
 };
 
-/** The certificate of a host in a list: its state and the days left. */
-export function CertificateCell({ of }: { readonly of: FragmentType<typeof hostCertificate> }) {
+/** The certificate of a host in a list: its state and the days left. @param isNamed outside its column: says what it is */
+export function CertificateCell({ of, isNamed = false }: { readonly of: FragmentType<typeof hostCertificate>; readonly isNamed?: boolean }) {
   const { t } = useLanguage();
   const { scheme, certificate } = unmask(hostCertificate, of);
   const texts = t.hosts.certificate;
@@ -40,7 +40,10 @@ export function CertificateCell({ of }: { readonly of: FragmentType<typeof hostC
   const { status, daysRemaining } = certificate;
   return (
     <>
-      <State tone={certificateTones[status]}>{texts.states[status]}</State>
+      <State tone={certificateTones[status]}>
+        {isNamed && texts.title + t.punctuation.colon}
+        {texts.states[status]}
+      </State>
       {typeof daysRemaining === 'number' && <span className='sub'>{texts.daysLeft(daysRemaining)}</span>}
       {status === 'NONE' && <span className='sub'>{texts.passedThrough}</span>}
     </>

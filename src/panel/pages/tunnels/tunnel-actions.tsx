@@ -39,12 +39,13 @@ export function useTunnelActions(): RecordActions<AffectedTunnel> & { readonly c
     },
     resetTraffic: (id) => run(reset, { id }),
     texts,
+    verbs: t.actions,
     questions: {
       reset: (tunnel) => ({ title: t.traffic.resetTitle(nameOf([tunnel])), body: <p>{t.traffic.resetText}</p>, action: t.traffic.reset }),
       stop: (tunnels) => ({
         title: texts.stopTitle(tunnels.length, nameOf(tunnels)),
         body: <Impact resource='TUNNEL' ids={tunnels.map(({ id }) => id)} text={texts.stopText} />,
-        action: t.actions.disable,
+        action: t.actions.stop,
       }),
       delete: (tunnels) => ({
         title: texts.deleteTitle(tunnels.length, nameOf(tunnels)),

@@ -180,6 +180,7 @@ function Loaded({ tunnel, onChange, children }: { readonly tunnel: Tunnel | unde
                 <CheckField form={form} name='localProxy' label={labels.localProxy} hint={hints.localProxy} />
               )}
             </section>
+            {has('targets') && targets === '' && <p className='sentence'>{t.targets.missing}</p>}
             {has('port') && targets !== '' && (
               <p className='sentence'>
                 {texts.sentence(form.values.port === '' ? texts.freePort : texts.portOf(form.values.port), targets)}

@@ -43,10 +43,13 @@ export default function TunnelsPage() {
             list={list}
             name='state'
             label={t.tunnels.stateFilter}
-            options={[['', states.all, counts.total], ['problems', states.problems], ['running', states.running, counts.running], ['broken', states.broken], [
-              'stopped',
-              states.stopped,
-            ]]}
+            options={[
+              ['', states.all, counts.total],
+              ['problems', states.problems],
+              ['serves', states.serves],
+              ['away', states.away],
+              ['stopped', states.stopped],
+            ]}
           />
           <select
             className='select input-s'
@@ -70,8 +73,8 @@ function filterOf(list: ListState): TunnelFilter {
   return {
     ...({
       problems: { withProblems: true },
-      running: { running: true },
-      broken: { running: false, enabled: true },
+      serves: { running: true, connected: true },
+      away: { enabled: true, connected: false },
       stopped: { enabled: false },
     }[list.get('state')]),
     ...ownerOf(list),

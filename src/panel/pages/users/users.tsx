@@ -72,7 +72,7 @@ export default function UsersPage() {
   async function enable(user: Row, enabled: boolean): Promise<void> {
     if (!enabled) {
       const body = <Impact resource='USER' ids={[user.id]} text={texts.disableText} />;
-      if (!await ask({ title: texts.disableTitle(user.username), body, action: texts.disable })) return;
+      if (!await ask({ title: texts.disableTitle(user.username), body, action: t.actions.disable })) return;
     }
     report((await run(setEnabled, { id: user.id, enabled })).error, texts.done);
   }
@@ -134,7 +134,7 @@ export default function UsersPage() {
     mayChange: !readOnly,
     editPath: ({ id }) => `/users/${id}`,
     menu: (row) => [
-      { label: row.enabled ? texts.disable : texts.enable, onChoose: () => void enable(row, !row.enabled) },
+      { label: row.enabled ? t.actions.disable : t.actions.enable, onChoose: () => void enable(row, !row.enabled) },
       { label: t.actions.delete, isDanger: true, onChoose: () => void removeUser(row) },
     ],
   };

@@ -16,7 +16,7 @@ const wallRows = graphql(`
 /** A page has at most 200 clients: the screen shows the 1,000 with the most traffic. */
 const wallQuery = graphql(`
   query Wall {
-    counts: wall(limit: 0) { total enabled connected }
+    counts: wall(limit: 0) { total connected }
     page1: wall(sort: { field: RATE, direction: DESC }, limit: 200) { ...WallRows }
     page2: wall(sort: { field: RATE, direction: DESC }, limit: 200, offset: 200) { ...WallRows }
     page3: wall(sort: { field: RATE, direction: DESC }, limit: 200, offset: 400) { ...WallRows }
@@ -61,7 +61,7 @@ export function Screen() {
   const pages = [data.page1, data.page2, data.page3, data.page4, data.page5].map((page) => unmask(wallRows, page));
   // The order can change between two pages.
   const rows = [...new Map(pages.flatMap((page) => page.rows).map((row) => [row.id, row])).values()];
-  const { total, enabled, connected } = data.counts;
+  const { total, connected } = data.counts;
   const name = ({ id, remark }: { readonly id: string; readonly remark: string }): string => remark || t.clients.nameless(id);
   const { problems } = data;
   const busy = rows.filter(({ rate }) => rate > 0).slice(0, shownBusy);
@@ -79,7 +79,7 @@ export function Screen() {
         <section className='card lg-4'>
           <h2>{texts.online}</h2>
           <p className='big'>
-            {f.number(connected)} <small>/ {f.number(enabled)}</small>
+            {f.number(connected)} <small>{texts.ofAll(f.number(total))}</small>
           </p>
         </section>
         <section className='card lg-4'>
@@ -132,7 +132,7 @@ export function Screen() {
         </section>
         <section className='card lg-12'>
           <h2>{texts.all}</h2>
-          <ul className='matrix' aria-label={texts.oneOf(f.number(connected), f.number(total))}>
+          <ul className='matrix' aria-label={t.words.of(f.number(connected), f.number(total))}>
             {rows.map((row) => (
               <li key={row.id} title={name(row)}>
                 <Mark tone={!row.enabled ? 'off' : row.connected ? 'ok' : 'away'} />
