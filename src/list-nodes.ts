@@ -7,6 +7,8 @@ const node = z.object({
   address: z.nullable(z.string()),
   version: z.string(),
   startedAt: z.string(),
+  lastReportAt: z.string(),
+  stopped: z.boolean(),
   alive: z.boolean(),
   draining: z.boolean(),
   agents: z.number(),
@@ -38,22 +40,29 @@ function table(rows: readonly NodeRow[]): string {
     row.version,
     row.startedAt,
     row.alive ? 'yes' : 'no',
-    row.draining ? 'yes' : 'no',
-    String(row.agents),
-    String(row.connections),
-    `${Math.round(row.load * 100)} %`,
-    `${row.lagSeconds} s`,
+    // What it reported last is no longer true.
+    ...row.alive
+      ? [row.draining ? 'yes' : 'no', String(row.agents), String(row.connections), `${Math.round(row.load * 100)} %`, `${row.lagSeconds} s`]
+      : Array.from({ length: 5 }, () => '-'),
   ]);
   const lines = [['NAME', 'ADDRESS', 'VERSION', 'STARTED', 'ALIVE', 'DRAINING', 'AGENTS', 'CONNECTIONS', 'LOAD', 'LAG'], ...cells];
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
   const different = rows.flatMap(({ name, differentSettings }) =>
     differentSettings.length > 0 ? [`${name} has other settings: ${differentSettings.join(', ')}\n`] : []
   );
+  const silent = rows.flatMap(({ name, alive, stopped, lastReportAt }) =>
+    alive || stopped ? [] : [`${name} has not reported to the database since ${lastReportAt}, and was not stopped\n`]
+  );
   const unreachable = rows.flatMap(({ name, unreachableFrom }) => {
     const [first] = unreachableFrom.toSorted((one, other) => one.since < other.since ? -1 : 1);
     return first ? [`${name} cannot be reached from ${unreachableFrom.map((from) => from.node).join(', ')} since ${first.since}: ${first.problem}\n`] : [];
   });
-  return [...lines.map((line) => `${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()}\n`), ...different, ...unreachable].join(
+  return [
+    ...lines.map((line) => `${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd()}\n`),
+    ...different,
+    ...silent,
+    ...unreachable,
+  ].join(
     '',
   );
 }

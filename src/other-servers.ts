@@ -109,12 +109,28 @@ export async function joinServers(
     }
     if (keys) engine.nodes?.useKey(keys.links.current, keys.links.next);
   };
+  /** The servers that could not reach this one at the last look. */
+  let unreachableFrom = '';
+  const tellUnreachable = (nodes: readonly NodeState[]): void => {
+    const by = nodes.find((node) => node.name === name)?.unreachableFrom ?? [];
+    const names = by.map(({ node }) => node);
+    if (names.join() === unreachableFrom) return;
+    unreachableFrom = names.join();
+    if (names.length === 0) log.info('all other servers can reach this one again');
+    else {
+      log.warn(
+        { nodes: names, problem: by[0]?.problem, address: nodeAddress },
+        'other servers cannot reach this one: their visitors do not reach the agents that are connected here. Check ADIT_NODE_ADDRESS, and the firewall',
+      );
+    }
+  };
   /** The servers that were running when the last state of ended ones was cleared. */
   let cleared = '';
   const look = async (reportedAt: number): Promise<void> => {
     if (!engine.nodes) return;
     await followKey();
     const nodes = await store.nodes();
+    tellUnreachable(nodes);
     engine.nodes.use(nodes.flatMap((node) => placesOf(siblings.has(node.name) ? { ...node, address: `${near}:${bridgePort}` } : node)), reportedAt);
     // One that can be reached, but can't reach the database itself, goes on serving its agents.
     const reached = new Set(Array.from(engine.nodes.links(), ({ peer }) => peer.name));

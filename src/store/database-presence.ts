@@ -46,8 +46,8 @@ export class DatabasePresence {
   #opened = false;
   readonly #beats: NodeJS.Timeout;
   #beating: Promise<void> | undefined;
-  /** Why the lost connection can't be restored; "" = unknown, or it was not lost. Logged once. */
-  #problem = '';
+  /** Why the lost connection can't be restored. Each reason is logged once. */
+  readonly #problems = new Set<string>();
 
   private constructor(options: PresenceOptions) {
     this.#options = options;
@@ -114,7 +114,7 @@ export class DatabasePresence {
     try {
       if (client === undefined) {
         await this.#connect(true);
-        this.#problem = '';
+        this.#problems.clear();
         this.#options.onSilent(false);
         this.#options.log.info('the connection that tells the database of this server was restored');
         return;
@@ -135,8 +135,8 @@ export class DatabasePresence {
 
   #notRestored(reason: string): void {
     this.#options.onSilent(silences.has(reason));
-    if (reason === this.#problem) return;
-    this.#problem = reason;
+    if (this.#problems.has(reason)) return;
+    this.#problems.add(reason);
     this.#options.log.warn({ reason }, 'the connection that tells the database of this server cannot be restored; tried again each second');
   }
 

@@ -53,6 +53,10 @@ export interface NodeFigures {
 /** A node as it last reported. */
 export interface NodeState extends NodeIdentity, Omit<NodeFigures, 'stopping' | 'unreached'> {
   readonly startedAt: Date;
+  /** When it last reported, by the database's clock. */
+  readonly seenAt: Date;
+  /** It has ended properly. */
+  readonly stopped: boolean;
   readonly alive: boolean;
   /** It sends agents and visitors to others: an administrator has asked for it, or it is stopping. */
   readonly draining: boolean;
@@ -106,7 +110,19 @@ export class Nodes {
   /** This node is running: takes the row of its name. @returns since when, by the database's clock */
   async join(identity: NodeIdentity): Promise<Date> {
     const startedAt = this.#parts.dialect === 'sqlite' ? new Date() : await this.#parts.transaction((tx) => this.#takeRow(tx, identity, undefined, false));
-    this.#own = { ...identity, agents: 0, connections: 0, load: 0, lagMs: 0, alive: true, draining: false, unreachableFrom: [], startedAt };
+    this.#own = {
+      ...identity,
+      agents: 0,
+      connections: 0,
+      load: 0,
+      lagMs: 0,
+      alive: true,
+      stopped: false,
+      draining: false,
+      unreachableFrom: [],
+      startedAt,
+      seenAt: startedAt,
+    };
     return startedAt;
   }
 
@@ -134,7 +150,7 @@ export class Nodes {
   async report({ stopping, unreached: others, ...figures }: NodeFigures): Promise<void> {
     const own = this.#own;
     if (own === undefined) return;
-    this.#own = { ...own, ...figures, draining: own.draining || stopping };
+    this.#own = { ...own, ...figures, seenAt: new Date(), draining: own.draining || stopping };
     if (this.#parts.dialect === 'sqlite') return;
     const { agents, connections, load, lagMs } = figures;
     await this.#parts.transaction(async (tx) => {
@@ -144,7 +160,7 @@ export class Nodes {
         WHERE name = ${own.name} AND incarnation = ${this.#incarnation} RETURNING draining, "seenAt"`;
       if (updated !== undefined) {
         this.#setClock(updated.seenAt);
-        this.#own = { ...own, ...figures, draining: updated.draining };
+        this.#own = { ...own, ...figures, ...updated };
         return;
       }
       // The row was taken by another server, or it is missing or older in a database that was restored from a backup.
@@ -176,7 +192,7 @@ export class Nodes {
     if (this.#parts.dialect === 'sqlite') return this.#own ? [this.#own] : [];
     const rows = await (tx ?? this.#parts.db).$queryRaw<
       ReadonlyArray<Omit<NodeState, 'unreachableFrom'> & { readonly unreached: string }>
-    >`SELECT name, address, "linkPort", "tlsPort", version, "startedAt", agents, connections, load, "lagMs", draining, unreached,
+    >`SELECT name, address, "linkPort", "tlsPort", version, "startedAt", "seenAt", stopped, agents, connections, load, "lagMs", draining, unreached,
       NOT stopped AND "seenAt" > timezone('UTC', clock_timestamp()) - ${NODE_DEAD_MS} * interval '1 ms' AS alive FROM "Node" ORDER BY name`;
     const reports = rows.flatMap(({ name: node, alive, unreached: others }) =>
       alive ? unreached.parse(JSON.parse(others)).map(({ name, since, problem }) => ({ name, from: { node, since: new Date(since), problem } })) : []

@@ -67,13 +67,14 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
       address: `192.0.2.1:${server.bridgePort}`,
       version,
       startedAt: expect.any(String),
+      lastReportAt: expect.any(String),
       lagSeconds: expect.any(Number),
       differentSettings: [],
       unreachableFrom: [],
     };
     await everywhere([server], '{ nodes { agents connections } }', (data) => JSON.stringify(data).includes('"agents":1,"connections":1'));
     const [seen] = await rows(server);
-    expect(seen).toEqual({ ...one, alive: true, draining: false, agents: 1, connections: 1, load: expect.any(Number) });
+    expect(seen).toEqual({ ...one, alive: true, stopped: false, draining: false, agents: 1, connections: 1, load: expect.any(Number) });
     expect(await metrics(server)).toMatch(/^adit_info\{version="[^"]+",node="one"\} 1$/m);
     visitor.destroy();
     await agent.end();
@@ -82,12 +83,14 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
 
     const next = await startServer({ environment: { ...environment, ADIT_NODE: 'two', ADIT_NODE_ADDRESS: '' }, dataDir: server.dataDir });
     expect(await rows(next)).toEqual([
-      expect.objectContaining({ ...one, alive: false }),
+      expect.objectContaining({ ...one, alive: false, stopped: true }),
       {
         name: 'two',
         address: null,
         version,
         startedAt: expect.any(String),
+        lastReportAt: expect.any(String),
+        stopped: false,
         alive: true,
         draining: false,
         agents: 0,
@@ -105,9 +108,15 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
     await database.connect();
     const since = '2026-01-02T03:04:05.000Z';
     const unreached = [{ name: 'two', since: Date.parse(since), problem: 'connect ECONNREFUSED 192.0.2.2:8025' }];
-    const running = 'UPDATE "Node" SET stopped = $1, "seenAt" = timezone(\'UTC\', clock_timestamp()), unreached = $2 WHERE name = \'one\'';
+    const running = "UPDATE \"Node\" SET stopped = $1, \"seenAt\" = timezone('UTC', clock_timestamp()) + interval '1 h', unreached = $2 WHERE name = 'one'";
     await database.query(running, [false, JSON.stringify(unreached)]);
     expect((await aditNodes(next)).output).toContain(`\ntwo cannot be reached from one since ${since}: connect ECONNREFUSED 192.0.2.2:8025\n`);
+    await next.child.says(/other servers cannot reach this one: .* nodes=\["one"\] problem="connect ECONNREFUSED 192\.0\.2\.2:8025"/);
+    await database.query(`UPDATE "Node" SET "seenAt" = '2026-01-02T03:04:05.000' WHERE name = 'one'`);
+    expect((await aditNodes(next)).output).toMatch(
+      /\none .* no +- +- +- +- +-\ntwo .*\none has not reported to the database since 2026-01-02T03:04:05\.000Z, and was not stopped\n$/,
+    );
+    await next.child.says(/all other servers can reach this one again/);
     await database.query(running, [true, '[]']);
     await database.end();
     expect(await aditNodes(next, ['drain', 'one'])).toEqual({

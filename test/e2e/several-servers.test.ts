@@ -193,7 +193,7 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
     }, 180_000);
 
     test('lose nothing but the agents of one that is killed: these come to the others, and their counters go on', async () => {
-      const clientId = await write(one, '/client/add/', { vkey: 'the key of the fourth agent' });
+      const clientId = await write(one, '/client/add/', { vkey: 'the key of the fourth agent', max_conn: 2 });
       await startAgent(one, 'the key of the fourth agent');
       const tunnel = await openTunnel(one, clientId, (await startEcho()).address);
       const running = `{ tunnel(id: ${tunnel.id}) { runtime { running } } client(id: ${clientId}) { runtime { connected } } }`;
@@ -217,11 +217,17 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
       );
       expect(await roundTrip(await visit(tunnel.port, two.tunnelHost), 'y'.repeat(500))).toBe('y'.repeat(500));
       await eventuallyAsync(() => stateOf(two, clientId), ({ inletBytes }) => inletBytes === 1500);
+      // The limit counts over all of them as before: the visitor of the killed one is gone, the last one and this one are there.
+      const second = await visit(tunnel.port, three.tunnelHost);
+      await roundTrip(second, 'z');
+      for (const { tunnelHost } of others) await visitUntilClosed(tunnel.port, tunnelHost);
+      second.destroy();
+      await eventuallyAsync(() => stateOf(two, clientId), ({ connections }) => connections === 1);
       // Changes go on, and one that comes back sees them all.
       const later = await openTunnel(two, clientId, (await startEcho()).address);
       const again = await joinServers(url, 1, two);
       await again.child.says(/connected to another node/);
-      await eventuallyAsync(() => stateOf(again, clientId), ({ connected, inletBytes }) => connected && inletBytes === 1500);
+      await eventuallyAsync(() => stateOf(again, clientId), ({ connected, inletBytes }) => connected && inletBytes === 1501);
       await eventuallyAsync(() => getTunnel(again, later.id), ({ RunStatus }) => RunStatus);
       expect(await roundTrip(await visit(later.port, again.tunnelHost), 'hello')).toBe('hello');
     }, 120_000);

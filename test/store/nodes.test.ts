@@ -18,7 +18,16 @@ eachDialect('a node', (databases) => {
     expect(await node.all()).toEqual([]);
     await node.join(identity('one'));
     await node.report(figures);
-    expect(await node.all()).toEqual([{ ...identity('one'), ...shown, alive: true, draining: false, unreachableFrom: [], startedAt: expect.any(Date) }]);
+    expect(await node.all()).toEqual([{
+      ...identity('one'),
+      ...shown,
+      alive: true,
+      draining: false,
+      unreachableFrom: [],
+      stopped: false,
+      startedAt: expect.any(Date),
+      seenAt: expect.any(Date),
+    }]);
     const [state] = await node.all();
     expect(Math.abs(Date.now() - Number(state?.startedAt))).toBeLessThan(60_000);
   });
@@ -112,7 +121,7 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
     await store.db.$executeRaw`UPDATE "Node" SET incarnation = 'earlier', "startedAt" = "startedAt" - interval '1 d', agents = 99`;
     await node.report(figures);
     await node.report(figures);
-    expect(await node.all()).toEqual([{ ...before, ...shown, alive: true }]);
+    expect(await node.all()).toEqual([{ ...before, ...shown, alive: true, seenAt: expect.any(Date) }]);
   });
 
   test('drain when their row says so, or when they stop, until they are started again', async () => {

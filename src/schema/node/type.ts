@@ -23,6 +23,8 @@ export const Node = builder.objectRef<NodeState>('Node').implement({
     }),
     version: t.exposeString('version', { description: 'The version of its program.' }),
     startedAt: t.expose('startedAt', { type: 'DateTime', description: 'When it was started.' }),
+    lastReportAt: t.expose('seenAt', { type: 'DateTime', description: 'When it last reported. All figures are from then.' }),
+    stopped: t.exposeBoolean('stopped', { description: 'It was stopped, rather than killed or cut off from the database.' }),
     alive: t.exposeBoolean('alive', { description: 'It has reported within the last 10 seconds, and has not been stopped.' }),
     draining: t.exposeBoolean('draining', {
       description:

@@ -11,7 +11,7 @@ import { useConfirm } from '../../parts/confirm.tsx';
 import { useViewer } from '../../shell/viewer.tsx';
 
 const nodesQuery = graphql(`
-  query Nodes { nodes { name address version alive draining agents connections load unreachableFrom { node since problem } } }
+  query Nodes { nodes { name address version lastReportAt stopped alive draining agents connections load unreachableFrom { node since problem } } }
 `);
 const drain = graphql(`
   mutation DrainNode($name: String!) { drainNode(name: $name) { name } }
@@ -51,9 +51,9 @@ export function Nodes() {
       key: 'state',
       head: texts.columns.state,
       isState: true,
-      cell: ({ alive, draining, unreachableFrom }) =>
+      cell: ({ alive, stopped, lastReportAt, draining, unreachableFrom }) =>
         !alive
-          ? <State tone='off'>{texts.away}</State>
+          ? <State tone={stopped ? 'off' : 'danger'}>{stopped ? texts.stopped : texts.silent(f.moment(lastReportAt))}</State>
           : unreachableFrom.length > 0
           ? <State tone='danger'>{texts.unreachable}</State>
           : draining
