@@ -92,4 +92,4 @@ test('npm run dev serves working tunnels and hosts and one fault of each kind, r
   expect(await dev.exited).toEqual({ code: 0, signal: null });
   await eventually(() => all.filter(isAlive), (left) => left.length === 0);
   expect(await isOpen(Number(port))).toBe(false);
-}, 180_000);
+});

@@ -53,7 +53,7 @@ describeWith(['initdb', 'pebble', 'pebble-challtestsrv'], 'certificates by ACME 
   let pebble: Pebble;
   beforeAll(async () => {
     postgresql = await startPostgresql();
-  }, 120_000);
+  });
   afterAll(() => postgresql.stop());
 
   async function environment(name: string): Promise<Readonly<Record<string, string>>> {
@@ -174,5 +174,5 @@ describeWith(['initdb', 'pebble', 'pebble-challtestsrv'], 'certificates by ACME 
     processes.child.kill('SIGTERM');
     expect(await processes.child.exited).toMatchObject({ code: 0 });
     await pebble.stop();
-  }, 120_000);
+  });
 });

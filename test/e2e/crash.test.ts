@@ -42,7 +42,7 @@ test(`a server killed during ${WRITERS} parallel writers, ${CRASHES} times, has 
     expect(performance.now() - ready).toBeLessThan(BACK_MS);
     before = await expectListeners(server);
   }
-}, sized(240_000, 180_000));
+});
 
 /** What comes back through the tunnel; why nothing does. */
 async function echoes(port: number): Promise<string> {

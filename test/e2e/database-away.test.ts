@@ -43,7 +43,7 @@ describeWith('initdb', 'several servers whose database goes away', () => {
   let postgresql: PostgresqlServer;
   beforeAll(async () => {
     postgresql = await startPostgresql();
-  }, 120_000);
+  });
   let relay: PostgresqlRelay | undefined;
   afterEach(() => relay?.close());
   afterAll(() => postgresql.stop());
@@ -95,7 +95,7 @@ describeWith('initdb', 'several servers whose database goes away', () => {
       traffic.parse(await graphql(server, `{ client(id: ${clientId}) { runtime { connected exportBytes } } }`)).client.runtime;
     await Promise.all(servers.map((server) => eventuallyAsync(() => exported(server), (state) => state.connected && state.exportBytes === bytes)));
     await traverse(servers);
-  }, 120_000);
+  });
 
   test(
     'one of several servers, for which alone the database is silent, refuses calls, and neither keeps what others took over nor takes over what they serve',

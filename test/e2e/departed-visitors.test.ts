@@ -156,7 +156,6 @@ test(
   }: ${VISITORS} of them leave every connection and descriptor free within 10 s, however they went`,
   // At the same time: each waits most of the time until a program has noticed.
   () => Promise.all(backends.map(comeAndGo)),
-  120_000,
 );
 
 test(
@@ -185,5 +184,4 @@ test(
       }),
     );
   },
-  120_000,
 );

@@ -85,7 +85,7 @@ eachDialect(`no call holds the event loop for longer than 50 ms of CPU, with ${m
     await store.close();
     server = await startServer({ dataDir: database.dataDir, environment: { ...watchedLoop, ADIT_DATABASE_URL: database.url } });
     hold = new LoopHold(server);
-  }, 120_000);
+  });
   afterAll(() => endChildren());
 
   /**

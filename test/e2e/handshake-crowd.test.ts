@@ -67,7 +67,7 @@ test('many TLS handshakes at the same time are started some at a time: none is l
     // The first round compiles code.
     if (round === 'second') expect(longest).toBeLessThan(50);
   }
-}, 180_000);
+});
 
 test('a host whose key is too large gets no handshakes, and its certificate says why', async () => {
   const server = await startServer();

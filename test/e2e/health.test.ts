@@ -190,4 +190,4 @@ test('a p2p tunnel and its visitors, directly and by relay, go to the targets in
   await b.comeBack();
   await answer(['b']);
   expect(relayed.visitor.child.output).not.toMatch(/direct path to the agent/);
-}, 120_000);
+});

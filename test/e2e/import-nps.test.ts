@@ -116,7 +116,7 @@ eitherDialect('adit import nps', (databases) => {
     for (const [user, password] of [['bob', 'wrong'], ['client', 'secret']] as const) {
       await expect(throughSocks(user, password)).rejects.toThrow('Socks5 Authentication failed');
     }
-  }, 120_000);
+  });
 });
 
 test('a running server imports at once: the port listens, the lists show it, records keep ids and counters; two records exchange keys and ports', async () => {
@@ -162,7 +162,7 @@ test('a running server imports at once: the port listens, the lists show it, rec
   );
   await listening(server, 31);
   expect(await answer(first)).toBe('two');
-}, 120_000);
+});
 
 test('a server with HTTPS imports, too', async () => {
   const server = await startServer({ environment: { ADIT_HTTP_TLS: 'self-signed' } });

@@ -27,7 +27,7 @@ beforeAll(async () => {
   limited = await startLimited({}, soonBack);
   ownerId = await write(limited.server, '/user/add/', { username: 'owner', password: 'long enough' });
   await edit(limited, { user_id: ownerId });
-}, 120_000);
+});
 
 afterAll(async () => {
   await endChildren();

@@ -55,7 +55,7 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
     await expect(startServer({ environment, dataDir: scratchDirectory() })).rejects.toThrow(/set ADIT_INVITATION to what/);
     const empty = scratchDirectory();
     expect(await adit(empty, 'nodes', 'invite')).toEqual({ code: 2, output: expect.stringMatching(/^adit: .*installation\.key: there is no such file/) });
-  }, 120_000);
+  });
 
   test('are shown by adit nodes: each server that has used the database, with its agents and connections', async () => {
     const environment = { ADIT_DATABASE_URL: await postgresql.createDatabase(), ADIT_NODE: 'one', ADIT_NODE_ADDRESS: '192.0.2.1' };

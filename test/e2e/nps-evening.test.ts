@@ -178,4 +178,4 @@ multi_account=multi_account.conf
     ...done,
     output: expect.stringMatching(/clients +2 +0 +0\ntunnels +2 [^]*\nImported\.\n/),
   });
-}, 60_000);
+});

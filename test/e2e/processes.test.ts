@@ -114,7 +114,7 @@ describeWith('initdb', 'several processes of one server', () => {
   let postgresql: PostgresqlServer;
   beforeAll(async () => {
     postgresql = await startPostgresql();
-  }, 120_000);
+  });
   afterAll(() => postgresql.stop());
 
   test('are one: agents are spread over them, and all traffic and calls go through the same ports', async () => {
@@ -177,7 +177,7 @@ describeWith('initdb', 'several processes of one server', () => {
     for (const port of [server.httpPort, server.bridgePort, server.tlsPort, server.hostsPort, server.secureHostsPort, tunnels[0]?.port ?? 0]) {
       expect(await refusal(port)).toBe('ECONNREFUSED');
     }
-  }, 180_000);
+  });
 
   test('go on when one is killed under traffic, or frozen, and it is started again', async () => {
     const server = await startProcesses(await postgresql.createDatabase(), { ADIT_SOCKETS: 'onread' });
@@ -234,7 +234,7 @@ describeWith('initdb', 'several processes of one server', () => {
     await visitors;
     child.kill('SIGTERM');
     expect((await child.exited).code).toBe(0);
-  }, 180_000);
+  });
 
   test('give a port to one tunnel, and refuse one that another program has', async () => {
     const server = await startProcesses(await postgresql.createDatabase(), { ADIT_SOCKETS: 'net', ADIT_NODE_ADDRESS: '127.0.0.1' });
@@ -269,7 +269,7 @@ describeWith('initdb', 'several processes of one server', () => {
     }
     server.child.kill('SIGTERM');
     expect((await server.child.exited).code).toBe(0);
-  }, 120_000);
+  });
 
   test('end with the one that has started them, and it ends with the first that cannot start', async () => {
     const url = await postgresql.createDatabase();
@@ -283,7 +283,7 @@ describeWith('initdb', 'several processes of one server', () => {
     await expect(again).rejects.toThrow(
       new RegExp(`"code":1[^]*adit: can't listen on 127\\.0\\.0\\.1:${port} \\(--http-host, --http-port\\): port ${port} is occupied`),
     );
-  }, 120_000);
+  });
 });
 
 /** One visitor's exchange. */

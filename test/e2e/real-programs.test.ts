@@ -41,7 +41,7 @@ describeWith('chromium', 'a browser', () => {
     expect(await target.closed).toBe(1000);
     expect(target.requests.toSorted()).toEqual(['GET /', 'GET /picture.svg', 'GET /script.js', 'GET /style.css', 'POST /echo', 'WebSocket /socket']);
     expect(target.spoken).toEqual(['what the page says']);
-  }, 120_000);
+  });
 });
 
 describeWith('curl', 'curl', () => {

@@ -87,7 +87,7 @@ describeWith('initdb', 'servers that are restarted one after another', () => {
   let postgresql: PostgresqlServer;
   beforeAll(async () => {
     postgresql = await startPostgresql();
-  }, 120_000);
+  });
   afterAll(() => postgresql.stop());
 
   test('fail no new connection and no call; open connections at the others go on', async () => {
@@ -171,5 +171,5 @@ describeWith('initdb', 'servers that are restarted one after another', () => {
     }
     expect(failed).toEqual([]);
     expect(calls.failed).toEqual([]);
-  }, sized(120_000, 600_000));
+  }, 600_000);
 });

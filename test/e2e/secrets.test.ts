@@ -237,7 +237,6 @@ test(
     const kept = ['basicPassword', 'header', 'hostKey', 'ipWhitePassword', 'tunnelPassword', 'vkey'];
     expect(new Set(run.planted.in(stored).map((name) => name.replace(/ .*/, '')))).toEqual(new Set(kept));
   },
-  300_000,
 );
 
 test('a database that cannot be reached, a bad setting and the printed settings show no secret', async () => {
@@ -299,5 +298,5 @@ describeWith('initdb', 'on PostgreSQL', () => {
     });
     await finish(run, endListening);
     expectTight(run, [run.server.child]);
-  }, 300_000);
+  });
 });

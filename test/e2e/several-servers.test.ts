@@ -41,7 +41,7 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
   let postgresql: PostgresqlServer;
   beforeAll(async () => {
     postgresql = await startPostgresql();
-  }, 120_000);
+  });
   afterAll(() => postgresql.stop());
 
   describe('that are three for all tests', () => {
@@ -53,7 +53,7 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
     beforeAll(async () => {
       url = await postgresql.createDatabase();
       servers = [one, two, three] = await startThree(url);
-    }, 120_000);
+    });
     afterEach(() => endOtherChildren(servers.map(({ child }) => child)));
 
     test('are one: a change at one is in effect at all, and a visitor at any reaches the agent, whichever it is connected to', async () => {
@@ -110,7 +110,7 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
         );
       }
       for (const { child } of servers) expect(child.output).not.toMatch(/session with another node was lost/);
-    }, 120_000);
+    });
 
     test('serve hosts, and count limits together', async () => {
       const target = http.createServer((request, response) => response.end(`hello ${String(request.headers['x-forwarded-for'])}`)).listen(0, '127.0.0.1');
@@ -146,7 +146,7 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
       expect([readiness.status, await readiness.json()]).toEqual([503, { status: 'not ready', failed: ['settings'], reasons: { settings: reason } }]);
       await eventuallyAsync(() => graphql(one, '{ nodes { name differentSettings } }'), (data) => JSON.stringify(data).includes('trusted_proxies'));
       expect((await fetch(`http://127.0.0.1:${one.httpPort}/readyz`)).status).toBe(200);
-    }, 120_000);
+    });
 
     test('an agent that goes from one server to another takes its counters along; a reset at any server counts', async () => {
       const clientId = await write(one, '/client/add/', { vkey: 'the key of the third agent' });
@@ -190,7 +190,7 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
           ).traffic[0].exportBytes,
         (bytes) => bytes === 10_005,
       );
-    }, 180_000);
+    });
 
     test('lose nothing but the agents of one that is killed: these come to the others, and their counters go on', async () => {
       const clientId = await write(one, '/client/add/', { vkey: 'the key of the fourth agent', max_conn: 2 });
@@ -230,7 +230,7 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
       await eventuallyAsync(() => stateOf(again, clientId), ({ connected, inletBytes }) => connected && inletBytes === 1501);
       await eventuallyAsync(() => getTunnel(again, later.id), ({ RunStatus }) => RunStatus);
       expect(await roundTrip(await visit(later.port, again.tunnelHost), 'hello')).toBe('hello');
-    }, 120_000);
+    });
   });
   test('are refused without the key of the installation, and where they could not reach each other', async () => {
     const url = await postgresql.createDatabase();
@@ -250,5 +250,5 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
     await old.query('SELECT pg_advisory_lock(72707371)');
     await expect(startServer({ environment: { ...settingsOf(url, 1), ...invitation } })).rejects.toThrow(/another server is running on this database/);
     await old.end();
-  }, 120_000);
+  });
 });

@@ -106,5 +106,5 @@ describeWith('python3', 'a crowd of slow visitors', () => {
     expect(took.length).toBeGreaterThan(sized(WORKERS, SECONDS * 20));
     expect(figures.p99).toBeLessThan(MOST_MS);
     expect(grown).toBeLessThan(MOST_GROWTH);
-  }, sized(60_000, 180_000));
+  });
 });

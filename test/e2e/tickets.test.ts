@@ -54,4 +54,4 @@ test('TLS sessions are resumed after a restart, only for the certificate that th
   await rm(file);
   const third = await startServer({ dataDir: server.dataDir });
   for (const [at, version] of versions.entries()) expect(await shake(third, version, sessions[at])).toMatchObject({ resumed: false, status: '503' });
-}, 120_000);
+});

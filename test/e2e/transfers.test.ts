@@ -31,7 +31,7 @@ test.each<[number, string, ServeOptions]>([
   }));
   expect(target.failures).toEqual([]);
   target.close();
-}, sized(60_000, 180_000));
+});
 
 describeWith(sshPrograms, 'ssh through a tunnel', () => {
   test('carries a terminal session, keystroke by keystroke', async () => {

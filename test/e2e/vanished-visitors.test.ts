@@ -42,6 +42,5 @@ describeWith('ip', 'visitors who vanish', () => {
         await eventually(() => programs.map((program, index) => descriptors(program) - (before[index] ?? 0)), (more) => more.every((count) => count <= SPARE));
       }));
     },
-    90_000,
   );
 });

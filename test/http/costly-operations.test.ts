@@ -89,7 +89,7 @@ describe('what is refused', () => {
     }
     expect(answer.parse(await (await app.graphql({ query: `{ ${pages(1)} }` })).json()).errors).toEqual([]);
     for (const spy of spies) spy.mockRestore();
-  }, 120_000);
+  });
 
   test('more rows of lists in rows than a result may have, which are not read first', async () => {
     const app = await start();
@@ -107,7 +107,7 @@ describe('what is refused', () => {
     const read = await Promise.all(children.mock.results.map(({ value }) => value));
     expect(read.flat()).toHaveLength(resultLimits.rows + 1 - clients.length);
     children.mockRestore();
-  }, 120_000);
+  });
 
   test('and what it has read by then is not kept', () => {
     const limits = new ResultLimits(new TimeSlices(), 'user 1', new HeldRecords().of('user 1'));

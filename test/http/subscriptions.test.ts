@@ -131,7 +131,6 @@ test.each(['TUNNEL', 'HOST'])(
     await app.graphql({ query: `mutation { updateClient(id: ${second}, input: { ownerId: ${bob.id} }) { id } }` });
     await Promise.all([ends(ofCarried), ends(each)]);
   },
-  30_000,
 );
 
 test('traffic of several records is limited to as many as a page has; duplicates count once', async () => {

@@ -152,7 +152,7 @@ function runs(options: () => Promise<ServerOptions>): void {
       // Otherwise most of the rules were not tested.
       expect([...done]).toEqual(expect.arrayContaining(['createUser', 'createClient', 'createTunnel', 'createHost']));
     },
-    sized(120_000, 900_000),
+    900_000,
   );
 
   test(`after ${KILLS} kills during an operation, it is done or not, and all earlier ones are`, async () => {
@@ -175,7 +175,7 @@ function runs(options: () => Promise<ServerOptions>): void {
       if (isDone) await history.during(async () => operation.apply(model, madeBy(operation, before, contents)));
       await compare(installation, model, history);
     }
-  }, sized(120_000, 900_000));
+  }, 900_000);
 }
 
 describe('a model of the rules, with SQLite', () => {

@@ -104,7 +104,7 @@ export function testPanel(basePath = '/adit', publicUrl = 'http://127.0.0.1') {
   let server: ServerProcess;
   beforeAll(async () => {
     server = await startServer({ environment });
-  }, 60_000);
+  });
   afterAll(async () => {
     await endChildren();
     removeScratchDirectories();

@@ -78,7 +78,7 @@ test('Ctrl-C leaves no process, temporary file, database or network namespace be
   run.interrupt();
   expect(await run.exit).not.toBe(0);
   expect(left()).toEqual([]);
-}, 120_000);
+});
 
 test('a run whose suites pass fails if they leave a process behind, names it and ends it', async () => {
   const run = new Run('--testMatch', '**/test/project/left-behind-suites/leaves.ts');

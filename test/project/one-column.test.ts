@@ -111,11 +111,11 @@ describe('a column of tunnels', () => {
 
   test('compiles when all of them have it', () => {
     expect(faults(files)).toEqual([]);
-  }, 300_000);
+  });
 
   test.each(files)('is reported by the compiler when %s is forgotten', (forgotten) => {
     expect(faults(files.filter((name) => name !== forgotten), [reportedIn[forgotten] ?? forgotten]).join('\n')).toMatch(/columnOfTheTest/i);
-  }, 120_000);
+  });
 
   test('is reported by the compiler when all files of the legacy API are forgotten: as a parameter, and as a field of the fragment', () => {
     const forgotten = files.filter((name) => name.startsWith('src/legacy/'));
@@ -124,5 +124,5 @@ describe('a column of tunnels', () => {
       expect.stringMatching(/^src\/legacy\/controllers\/index-tunnels\.ts: .*columnOfTheTest/s),
       expect.stringMatching(/^src\/legacy\/records\/tunnel\.ts: .*TunnelFieldsFragment/s),
     ]);
-  }, 120_000);
+  });
 });

@@ -71,7 +71,7 @@ describeWith(['bash', 'curl', 'md5sum', 'od', 'sed'], "the README's tour", () =>
       if (http !== '' && bridge !== '') return;
     }
     throw new Error(`the server ended before it was ready: ${ready}${await problems}`);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     for (const child of children) {

@@ -276,6 +276,5 @@ describeWith('initdb', 'the log of changes', () => {
       await expectAgreement(api, engine);
       await eventually(() => api.services.store.follower.figures.lagMs, (lag) => lag === 0);
     },
-    30_000,
   );
 });

@@ -239,7 +239,6 @@ describeWith('initdb', 'a PostgreSQL server that is away for a while', () => {
         await server.stop();
       }
     },
-    120_000,
   );
 });
 

@@ -144,7 +144,7 @@ eachDialect('the search in memory', (databases) => {
       }),
       { numRuns: sized(50, 500) },
     );
-  }, 120_000);
+  });
 
   test('sees what the program writes in each case before the write is acknowledged to others, while many search', async () => {
     const store = await databases.openEmpty();

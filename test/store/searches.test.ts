@@ -48,7 +48,7 @@ eachDialect('a search', (databases) => {
       expect(pages).toEqual(Array.from({ length: 29 }, () => ({ rows: [], total: 0 })));
     });
     expect(hold).toBeLessThan(50);
-  }, 120_000);
+  });
 });
 
 eachDialect('filters', (databases) => {

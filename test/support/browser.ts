@@ -44,7 +44,7 @@ export function testBrowser(more: readonly string[] = []): { open(url: string, c
     });
     context = await browser.createBrowserContext();
     await keepProcess(context);
-  }, 60_000);
+  });
   afterEach(async () => {
     await Promise.all(pages.map((page) => page.close()));
     pages = [];

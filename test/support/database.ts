@@ -74,7 +74,7 @@ export function testDatabases(usual: Dialect, { alone = !onSecondNode }: OneServ
   if (dialect === 'postgresql') {
     beforeAll(async () => {
       server = await startPostgresql();
-    }, 30_000);
+    });
   }
   afterAll(async () => {
     await Promise.all([...stores, ...firstNodes.values()].map((one) => one.close()));

@@ -183,7 +183,6 @@ test(
     expect(await waiting).toEqual(Array.from({ length: 20 }, () => 200));
     account.close(holder);
   },
-  30_000,
 );
 
 test('interim responses over HTTP/2 are at most 16, too; then the target does not answer properly', async () => {

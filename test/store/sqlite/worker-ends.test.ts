@@ -62,7 +62,7 @@ test(`a worker that uses SQLite can be started, closed, terminated and crashed $
   expect(database.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }]);
   expect(openFiles()).toBeLessThan(filesOpen + 10);
   database.close();
-}, sized(60_000, 900_000));
+}, 900_000);
 
 /** Descriptors of this process, where the system tells. */
 function openFiles(): number {
