@@ -9,7 +9,7 @@ import { serve } from '../support/served.ts';
 import { refusal, roundTrip, startEcho, visit } from '../support/target.ts';
 import { observe, Writer, type Observed } from '../support/writer.ts';
 
-const CRASHES = sized(2, 10);
+const CRASHES = sized(1, 10);
 const WRITERS = 8;
 /** Acknowledged writes before the server is killed: another number each time, so that it dies in another moment. */
 const writesBefore = (crash: number) => 100 + 37 * crash;

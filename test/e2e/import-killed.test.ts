@@ -8,7 +8,7 @@ import { settingsOf, startCommand } from '../support/nps-command.ts';
 import { npsClient, npsFolder, npsTunnel } from '../support/nps-folder.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
 
-const KILLS = sized(2, 20);
+const KILLS = sized(1, 20);
 const CLIENTS = sized(300, 3000);
 
 afterEach(endChildren);
