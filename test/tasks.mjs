@@ -96,7 +96,7 @@ async function endurance(args) {
       'test/migration/round-trip',
       'test/schema/',
       'test/store/(search-index|totals)',
-      'test/wire/(peer-text|sockets)',
+      'test/wire/(mux|peer-text|sockets)',
     ];
   await jest(['--testMatch', '**/test/**/*.(test|endurance).ts', '--runInBand', ...suites]);
 }

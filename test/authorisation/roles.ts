@@ -71,10 +71,14 @@ export function combinations({ at, sent, isRefused, hasExceptions }: CallToAutho
   });
 }
 
-/** A caller who is refused whatever the record is could only be mistaken for the owner, or for user 3, who is disabled. */
+/**
+ * A caller who is refused whatever the record is could only be mistaken for the owner, or for user 3, who is disabled. The owner asks for their own record, and the other user is the one who asks for
+ * another's: what the two may do is the same.
+ */
 function targetsFor(caller: CallerName, isRefused: boolean, at: number): ReadonlyArray<Target | undefined> {
   if (endurance) return isRefused ? ['own', 'unassigned'] : targetNames;
   if (isRefused) return [caller === 'disabled user' ? 'unassigned' : 'own'];
   if (isAdministrator(caller)) return [(['own', "another's", 'unassigned'] as const)[at % 3], 'missing'];
-  return groups[1]?.includes(caller) ? targetNames : ['own', "another's"];
+  if (caller === 'other user') return ['own'];
+  return groups[1]?.includes(caller) ? ['own', 'unassigned', 'missing'] : ['own', "another's"];
 }

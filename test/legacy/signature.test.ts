@@ -2,6 +2,7 @@ import { createDecipheriv } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createSignatureCheck, encryptAuthKey, sign } from '../../src/legacy/signature.ts';
+import { anyCharacter } from '../support/any-character.ts';
 
 const key = 'a key that nobody knows';
 const time = 1_700_000_000;
@@ -18,7 +19,7 @@ test('the encrypted key is the one of the test vectors', () => {
 });
 
 test('what was encrypted is decrypted by the crypt key alone', () => {
-  fc.assert(fc.property(fc.string({ unit: 'binary' }), fc.uint8Array({ minLength: 16, maxLength: 16 }), (text, bytes) => {
+  fc.assert(fc.property(fc.string({ unit: anyCharacter }), fc.uint8Array({ minLength: 16, maxLength: 16 }), (text, bytes) => {
     const cryptKey = Buffer.from(bytes.map((byte) => byte & 0x7f)).toString();
     const cipher = createDecipheriv('aes-128-cbc', cryptKey, cryptKey);
     expect(cipher.update(encryptAuthKey(text, cryptKey), 'hex', 'utf8') + cipher.final('utf8')).toBe(Buffer.from(text).toString());

@@ -3,6 +3,7 @@ import type { AgentRecords } from '../../src/engine/face.ts';
 import { AgentDeclarations } from '../../src/schema/writes/agent-records.ts';
 import { deleteLeftRecords } from '../../src/schema/writes/left-records.ts';
 import { eitherDialect } from '../support/database.ts';
+import { sized } from '../support/endurance.ts';
 import type { DeclaredHost, DeclaredTunnel } from '../../src/wire/declaration.ts';
 import { MAX_DECLARED } from '../../src/wire/declared.ts';
 import { declaredHostOf, declaredTunnelOf } from '../support/declared-entries.ts';
@@ -44,20 +45,21 @@ eitherDialect('what agents bring along', (databases) => {
     expect(api.engine.openLeases.size).toBe(0);
   });
 
-  test('is limited to 1,000 tunnels and hosts of an agent; existing ones may be changed, and a withdrawn one makes room', async () => {
+  test('is limited to so many tunnels and hosts of an agent; existing ones may be changed, and a withdrawn one makes room', async () => {
     const api = await openTestSchema(databases);
-    const records = new AgentDeclarations(api.services).open(await newClient(api), '');
+    const most = sized(10, MAX_DECLARED);
+    const records = new AgentDeclarations(api.services, most).open(await newClient(api), '');
     expect((await host(records, 'a')).error).toBe('');
-    const made = await Promise.all(Array.from({ length: MAX_DECLARED - 1 }, (_, count) => tunnel(records, `t${count}`)));
+    const made = await Promise.all(Array.from({ length: most - 1 }, (_, count) => tunnel(records, `t${count}`)));
     expect(made.filter(({ error }) => error !== '')).toEqual([]);
     const more = await Promise.all([tunnel(records, 'more'), host(records, 'more', { host: 'b.example' })]);
     for (const outcome of more) expect(outcome).toMatchObject({ id: 0, error: expect.stringContaining('tunnel') });
     expect(await tunnel(records, 't0', { targets: ['127.0.0.1:2'] })).toEqual(made[0]);
-    expect(await counts(api)).toMatchObject({ tunnels: MAX_DECLARED - 1, hosts: 1 });
+    expect(await counts(api)).toMatchObject({ tunnels: most - 1, hosts: 1 });
     await records.withdraw('tunnel', 't1');
     expect((await tunnel(records, 'more')).error).toBe('');
     expect((await tunnel(records, 'yet more')).error).not.toBe('');
-    expect(await counts(api)).toMatchObject({ tunnels: MAX_DECLARED - 1, hosts: 1 });
+    expect(await counts(api)).toMatchObject({ tunnels: most - 1, hosts: 1 });
   });
 
   test('is held to every rule, and what is refused stays as it was', async () => {

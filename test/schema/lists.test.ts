@@ -25,15 +25,18 @@ const online = onlineState({
 async function seed({ services: { store } }: TestSchema): Promise<number[]> {
   const owners = await Promise.all([1, 2, 3, 4].map((n) => store.db.user.create({ data: { username: `user ${n}`, passwordHash: '' } })));
   const ids = await seedClients(store, 100, (n) => ({ userId: owners[n % 4]?.id }));
-  for (const id of ids) await seedTunnels(store, id, 3);
+  await seedTunnels(store, 0, 300, (n) => ({ clientId: ids[Math.trunc((n - 1) / 3)], port: 10_001 + (n - 1) % 3 }));
   return ids;
 }
 
-/** Of three runs: an operation gives way to others after some milliseconds, and on a busy machine its loaders then ask in two batches. */
-async function fewestStatements(store: TestStore, work: () => Promise<unknown>): Promise<number> {
-  const counts = [];
-  for (let run = 0; run < 3; run++) counts.push(await countStatements(store, work));
-  return Math.min(...counts);
+/**
+ * Of as many runs as it takes to find no more than expected, three at most: an operation gives way to others after some milliseconds, and on a busy machine its loaders then ask in
+ * two batches.
+ */
+async function fewestStatements(store: TestStore, expected: number, work: () => Promise<unknown>): Promise<number> {
+  let fewest = Infinity;
+  for (let run = 0; run < 3 && fewest > expected; run++) fewest = Math.min(fewest, await countStatements(store, work));
+  return fewest;
 }
 
 eachDialect('lists', (databases) => {
@@ -43,8 +46,8 @@ eachDialect('lists', (databases) => {
     const operation = `query ($limit: Int) { clients(limit: $limit) { total rows {
       id effectiveExpiresAt owner { username } runtime { connected } tunnels(limit: 2) { total rows { id client { id remark } runtime { running } } }
     } } }`;
-    const one = await fewestStatements(api.services.store, () => api.ok(operation, { limit: 1 }));
-    const hundred = await fewestStatements(api.services.store, () => api.ok(operation, { limit: 100 }));
+    const one = await fewestStatements(api.services.store, 6, () => api.ok(operation, { limit: 1 }));
+    const hundred = await fewestStatements(api.services.store, one, () => api.ok(operation, { limit: 100 }));
     expect(hundred).toBe(one);
     expect(one).toBeGreaterThan(0);
     expect(one).toBeLessThanOrEqual(6);
@@ -58,11 +61,11 @@ eachDialect('lists', (databases) => {
   test('a list of 100 clients with owners, tunnels and hosts takes five statements', async () => {
     const api = await openTestSchema(databases);
     const ids = await seed(api);
-    for (const clientId of ids) await api.ok(`mutation { createHost(input: { clientId: ${clientId}, host: "h${clientId}.com" }) { id } }`);
+    await seedHosts(api.services.store, 0, 100, (n) => ({ clientId: ids[n - 1], host: `h${ids[n - 1]}.com` }));
     const operation =
       `query ($limit: Int) { clients(limit: 100) { total rows { id owner { username } tunnels(limit: $limit, offset: 1) { total rows { port createdAt enabled } } hosts { total rows { host createdAt enabled } } } } }`;
     for (const limit of [1, undefined]) {
-      expect(await fewestStatements(api.services.store, () => api.ok(operation, { limit }))).toBe(5);
+      expect(await fewestStatements(api.services.store, 5, () => api.ok(operation, { limit }))).toBe(5);
       const { rows } = await api.record(operation, { limit });
       expect(rows).toHaveLength(100);
       expect(rows).toContainEqual({
@@ -75,7 +78,7 @@ eachDialect('lists', (databases) => {
         hosts: { total: 1, rows: [{ host: `h${ids[41]}.com`, createdAt: expect.stringMatching(/^20.+Z$/), enabled: true }] },
       });
     }
-    expect(await fewestStatements(api.services.store, () => api.ok(operation, { limit: 0 }))).toBe(4);
+    expect(await fewestStatements(api.services.store, 4, () => api.ok(operation, { limit: 0 }))).toBe(4);
   });
 
   test('the four kinds of records lead to each other, with one statement for each step', async () => {
@@ -88,14 +91,14 @@ eachDialect('lists', (databases) => {
     const { users } = list.parse(await api.ok(operation));
     expect(users.rows.map(({ clients }) => [clients.total, clients.rows.length])).toEqual(Array.from({ length: 4 }, () => [25, 25]));
     // Users and their total, clients, tunnels, hosts; their clients and owners once more.
-    expect(await fewestStatements(api.services.store, () => api.ok(operation))).toBeLessThanOrEqual(8);
+    expect(await fewestStatements(api.services.store, 8, () => api.ok(operation))).toBeLessThanOrEqual(8);
   });
 
   test('a list of tunnels takes two statements, and one each for their clients and the owners', async () => {
     const api = await openTestSchema(databases);
     await seed(api);
     const operation = 'query ($limit: Int) { tunnels(limit: $limit) { rows { id client { remark effectiveExpiresAt owner { username } } } } }';
-    expect(await fewestStatements(api.services.store, () => api.ok(operation, { limit: 200 }))).toBe(4);
+    expect(await fewestStatements(api.services.store, 4, () => api.ok(operation, { limit: 200 }))).toBe(4);
   });
 
   test('paging: no limit is 50 rows, 0 or less only counts, past the end is empty, the total is that of the list', async () => {

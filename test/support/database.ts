@@ -1,10 +1,14 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from '@jest/globals';
 import pino from 'pino';
-import type { Dialect } from '../../src/store/migrations.ts';
+import { applyMigrations, type Dialect, readMigrations } from '../../src/store/migrations.ts';
+import { openDatabase } from '../../src/store/sqlite/binding.ts';
+import { databaseFileName, sqliteMigrations } from '../../src/store/sqlite.ts';
 import { openStore } from '../../src/store/store.ts';
 import { emptyStore, whenEmptied } from './empty-store.ts';
 import { endurance } from './endurance.ts';
@@ -82,10 +86,9 @@ export function testDatabases(usual: Dialect, { alone = !onSecondNode }: OneServ
     await Promise.all(directories.map((directory) => rm(directory, { recursive: true })));
   });
   const open = async ({ url, dataDir }: Pick<TestDatabase, 'url' | 'dataDir'>) => writable(await openStore({ url, dataDir, log: pino({ level: 'silent' }) }));
-  const create = async (): Promise<TestDatabase> => {
+  const databaseAt = async (url: string): Promise<TestDatabase> => {
     const dataDir = await mkdtemp(path.join(tmpdir(), 'adit-store-'));
     directories.push(dataDir);
-    const url = await server?.createDatabase() ?? '';
     return {
       dialect,
       url,
@@ -97,6 +100,7 @@ export function testDatabases(usual: Dialect, { alone = !onSecondNode }: OneServ
       },
     };
   };
+  const create = async () => databaseAt(await server?.createDatabase() ?? '');
   // To empty a store takes a tenth of what a new one does.
   const idle: TestStore[] = [];
   let ofThisTest: TestStore[] | undefined;
@@ -110,7 +114,8 @@ export function testDatabases(usual: Dialect, { alone = !onSecondNode }: OneServ
     for (const store of used) await firstNodes.get(store)?.agrees(ownEngines.get(store));
   });
   const migrated = async (): Promise<TestStore> => {
-    const database = await create();
+    const database = await databaseAt(await server?.createMigrated() ?? '');
+    if (dialect === 'sqlite') await copyFile(await migratedFile(), path.join(database.dataDir, databaseFileName));
     const first = alone ? undefined : await (await import('./first-node.ts')).FirstNode.open(database.url, database.dataDir);
     const store = await database.open();
     if (first) {
@@ -133,4 +138,23 @@ export function testDatabases(usual: Dialect, { alone = !onSecondNode }: OneServ
       return store;
     },
   };
+}
+
+/** A SQLite file with all migrations, which is kept as long as they are the same: a copy takes a tenth of what they do. */
+async function migratedFile(): Promise<string> {
+  const migrations = await readMigrations('sqlite');
+  const directory = path.join(import.meta.dirname, '../../.cache/tests');
+  const file = path.join(directory, `migrated-${createHash('sha256').update(JSON.stringify(migrations)).digest('hex')}.db`);
+  if (existsSync(file)) return file;
+  await mkdir(directory, { recursive: true });
+  // Another worker may be making the same.
+  const unfinished = `${file}.${randomUUID()}`;
+  const database = openDatabase(unfinished);
+  try {
+    await applyMigrations(sqliteMigrations(database), migrations);
+  } finally {
+    database.close();
+  }
+  await rename(unfinished, file);
+  return file;
 }

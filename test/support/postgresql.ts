@@ -8,12 +8,15 @@ import process from 'node:process';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { applyMigrations, readMigrations } from '../../src/store/migrations.ts';
 import { programPath } from './find-program.ts';
 
 /** A PostgreSQL server in a temporary directory, reached by a Unix socket. */
 export interface PostgresqlServer {
   /** Makes an empty database. @returns its address */
   createDatabase(): Promise<string>;
+  /** Makes a database without records, in which all migrations are applied: a copy, for a quarter of what they take. @returns its address */
+  createMigrated(): Promise<string>;
   /** Ends every connection to a database, as a restarted server does. */
   cutConnections(url: string): Promise<void>;
   stop(): Promise<void>;
@@ -90,11 +93,27 @@ async function reach(directory: string, stop: () => Promise<void>): Promise<Post
   const administrator = new pg.Client({ connectionString: url('postgres') });
   administrator.on('error', () => {}); // a server that is interrupted ends it
   await administrator.connect();
+  const create = async (options: string): Promise<string> => {
+    const name = `test_${randomUUID().replaceAll('-', '')}`;
+    await administrator.query(`CREATE DATABASE ${name} ${options}`);
+    return url(name);
+  };
+  /** Makes the database that others are copies of, unless a suite of another worker has. */
+  const migrate = async (): Promise<void> => {
+    await administrator.query('SELECT pg_advisory_lock(1)');
+    try {
+      const { rowCount } = await administrator.query(`SELECT FROM pg_database WHERE datname = 'migrated'`);
+      if (rowCount === 0) await administrator.query(`ALTER DATABASE ${nameOf(await withMigrations(await create('')))} RENAME TO migrated`);
+    } finally {
+      await administrator.query('SELECT pg_advisory_unlock(1)');
+    }
+  };
+  let migrated: Promise<void> | undefined;
   return {
-    async createDatabase() {
-      const name = `test_${randomUUID().replaceAll('-', '')}`;
-      await administrator.query(`CREATE DATABASE ${name}`);
-      return url(name);
+    createDatabase: () => create(''),
+    async createMigrated() {
+      await (migrated ??= migrate());
+      return create('TEMPLATE migrated');
     },
     async cutConnections(address) {
       await administrator.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [nameOf(address)]);
@@ -104,6 +123,20 @@ async function reach(directory: string, stop: () => Promise<void>): Promise<Post
       await stop();
     },
   };
+}
+
+/** Applies all migrations to a database. @returns its address */
+async function withMigrations(address: string): Promise<string> {
+  // Imported here, since a run's server is started without the program.
+  const { postgresqlMigrations } = await import('../../src/store/postgresql.ts');
+  const connection = new pg.Client({ connectionString: address });
+  await connection.connect();
+  try {
+    await applyMigrations(postgresqlMigrations(connection), await readMigrations('postgresql'));
+  } finally {
+    await connection.end();
+  }
+  return address;
 }
 
 /** initdb and postgres refuse to run as root: there they run as the account that the Debian package makes. */

@@ -28,7 +28,7 @@ export class StoreCopy {
   /** Reads all rows of a table. */
   readonly #tables: ReadonlyMap<string, SqliteStatement>;
   readonly #before: ReadonlyMap<string, Row>;
-  readonly #restore: string;
+  readonly #restore: readonly SqliteStatement[];
   #version: unknown;
 
   private constructor(file: string) {
@@ -55,7 +55,7 @@ export class StoreCopy {
       'DELETE FROM main."Total"',
       'INSERT INTO main."Total" SELECT * FROM "copy of Total"',
       'COMMIT',
-    ].join(';');
+    ].map((statement) => database.prepare(statement));
     this.#tables = new Map(tables.filter((name) => !history.has(name)).map((name) => [name, database.prepare(`SELECT * FROM main."${name}"`)]));
     this.#before = this.#rows();
     this.#version = this.#seenVersion();
@@ -93,7 +93,7 @@ export class StoreCopy {
   /** @returns false when somebody else is writing */
   #tryRestore(): boolean {
     try {
-      this.#database.exec(this.#restore);
+      for (const statement of this.#restore) statement.run();
       return true;
     } catch (error) {
       if (isBusy(error)) return false;

@@ -6,6 +6,7 @@ import { capturedBackend } from '../../src/wire/captured-backend.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { onreadBackend } from '../../src/wire/onread-socket.ts';
 import { Child } from '../support/child.ts';
+import { sized } from '../support/endurance.ts';
 import { connectTo, netServer } from '../support/net-server.ts';
 import { settled } from '../support/settled.ts';
 import { standardTransfers, transfer, transferTarget } from '../support/transfers.ts';
@@ -38,7 +39,7 @@ test.each([
   ['compressed over TLS', { secure: true, compress: true }],
 ])('36 concurrent streams arrive whole on both sides, %s', async (_, options: WireTunnelOptions) => {
   const { tunnel, target } = await tunnelToTransfers(options);
-  await Promise.all(standardTransfers((options.secure || options.compress ? 2 : 8) * MB).map((what) => transfer(tunnel.port, what)));
+  await Promise.all(standardTransfers(sized(2, options.secure || options.compress ? 2 : 8) * MB).map((what) => transfer(tunnel.port, what)));
   expect(target.failures).toEqual([]);
   // The visitor has seen its last byte; the server's side of the last socket may close a moment later.
   await settled(() => tunnel.counted.closed);

@@ -21,18 +21,21 @@ const NONE: DeclaredOutcome = { id: 0, port: 0, error: '' };
  */
 export class AgentDeclarations implements Declarations {
   readonly #services: Services;
+  readonly #most: number;
   /** The work of each client's sessions, one after another, so that an agent that reconnects finds its old records deleted. */
   readonly #queues = new Map<number, Promise<unknown>>();
   #stopped = false;
   #sessions = 0;
 
-  constructor(services: Services) {
+  /** @param most maximum number of tunnels and hosts that an agent may declare */
+  constructor(services: Services, most = MAX_DECLARED) {
     this.#services = services;
+    this.#most = most;
   }
 
   open(clientId: number, address: string): AgentRecords {
     const context = new Context(this.#services, { kind: 'client', clientId, by: 'vkey', address }, `agent-${++this.#sessions}`);
-    const records = new Records(context, clientId);
+    const records = new Records(context, clientId, this.#most);
     // Those of a session with a server that was killed: the agent is here now.
     void this.#inOrder(clientId, () => records.withdrawLeft());
     return {
@@ -66,10 +69,12 @@ type Found = { readonly id: number; readonly port: number } | null;
 class Records {
   readonly #context: Context;
   readonly #clientId: number;
+  readonly #most: number;
   readonly #ids = new Map<string, { readonly kind: DeclaredKind; readonly id: number }>();
-  constructor(context: Context, clientId: number) {
+  constructor(context: Context, clientId: number, most: number) {
     this.#context = context;
     this.#clientId = clientId;
+    this.#most = most;
   }
 
   async declare(entry: DeclaredEntry): Promise<DeclaredOutcome> {
@@ -78,7 +83,7 @@ class Records {
     let before: Found = null;
     try {
       if (id !== undefined) before = await this.#find(entry.kind, id);
-      if (before === null && this.#ids.size >= MAX_DECLARED) throw new AditError('CLIENT_TUNNEL_QUOTA');
+      if (before === null && this.#ids.size >= this.#most) throw new AditError('CLIENT_TUNNEL_QUOTA');
       const after = await this.#write(entry, before?.id);
       this.#ids.set(key, { kind: entry.kind, id: after.id });
       return { id: after.id, port: 'port' in after ? after.port : 0, error: '' };

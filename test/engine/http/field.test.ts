@@ -8,6 +8,7 @@ import { formatOwnResponse, httpsRedirect } from '../../../src/engine/vhost/resp
 import { fieldsForTarget } from '../../../src/engine/vhost/target/request-fields.ts';
 import { acceptedResponse } from '../../../src/engine/vhost/response/password-page.ts';
 import { octets } from '../../../src/rules/octets.ts';
+import { anyCharacter } from '../../support/any-character.ts';
 import { sized } from '../../support/endurance.ts';
 import { anyText, hold } from '../../support/outside-input.ts';
 
@@ -34,7 +35,7 @@ const lineEnds = fc.constantFrom(
 );
 const text = fc.oneof(
   anyText,
-  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.string({ unit: anyCharacter, maxLength: 12 }),
   fc.array(fc.oneof(lineEnds, fc.string({ maxLength: 4 })), { maxLength: 8 }).map((parts) => parts.join('')),
 );
 

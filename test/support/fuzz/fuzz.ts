@@ -2,6 +2,7 @@ import path from 'node:path';
 import process from 'node:process';
 import fc from 'fast-check';
 import { z } from 'zod';
+import { anyCharacter } from '../any-character.ts';
 import { sized } from '../endurance.ts';
 import { parsed, type Refusal } from '../outside-input.ts';
 import { bytes, keptInputs, keepInput } from './corpus.ts';
@@ -174,7 +175,7 @@ export const noise: fc.Arbitrary<Buffer> = fc.uint8Array({ maxLength: 200 }).map
 
 /** Lines of Latin-1, made of what a protocol knows and what it does not. */
 export function lines(words: readonly string[]): fc.Arbitrary<Buffer> {
-  return fc.array(fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...words) }, { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 6 }) }), {
+  return fc.array(fc.oneof({ weight: 4, arbitrary: fc.constantFrom(...words) }, { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 6 }) }), {
     maxLength: 14,
   })
     .map((parts) => Buffer.from(parts.join(''), 'latin1'));
