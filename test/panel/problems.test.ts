@@ -1,10 +1,19 @@
 import { beforeAll, expect, test } from '@jest/globals';
+import type { Page } from 'puppeteer-core';
 import { covering, other } from '../support/certificates.ts';
 import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, enter, hides, logIn, password, press, shows, testPanel } from './panel.ts';
 
 const timeout = 120_000;
+
+/** Logs in above the page. */
+async function logInAgain(page: Page): Promise<void> {
+  await page.type('input[name=username]', 'admin');
+  await page.type('input[name=password]', password);
+  await page.click('.login-dialog form button');
+  await page.waitForFunction(() => document.querySelector('.login-dialog') === null);
+}
 
 describeWith('chromium', 'what is wrong, in the panel', () => {
   const panel = testPanel();
@@ -96,22 +105,29 @@ describeWith('chromium', 'what is wrong, in the panel', () => {
   test('a restart of the server is shown, and the page recovers by itself; a session that ended asks for a login above the page', async () => {
     const { page } = await panel.open('/clients');
     await page.waitForSelector('tbody tr[data-row]');
+    await press(page, 'Select the full one');
+    await page.evaluate(() => fetch('/adit/login/out'));
+    await press(page, 'Enable');
+    await shows(page, 'Your session has ended');
+    await logInAgain(page);
+    // A message that something failed stays.
+    await hides(page, 'You are not logged in.');
+    await press(page, 'New client');
+    await page.waitForSelector('#field-remark');
+    await page.type('#field-remark', 'typed before');
     await panel.server().child.end();
+    await press(page, 'Create the client');
+    await shows(page, 'It is unknown whether anything was changed');
+    await hides(page, 'Nothing was saved');
     await shows(page, 'No connection to the server since');
     expect(await accessibilityProblems(page)).toEqual([]);
     await panel.restart();
     await page.waitForFunction(() => !document.body.innerText.includes('No connection to the server'));
-    await press(page, 'New client');
-    await page.waitForSelector('#field-remark');
-    await page.type('#field-remark', 'typed before');
     await page.evaluate(() => fetch('/adit/login/out'));
     await press(page, 'Create the client');
     await shows(page, 'Your session has ended');
     expect(await accessibilityProblems(page)).toEqual([]);
-    await page.type('input[name=username]', 'admin');
-    await page.type('input[name=password]', password);
-    await page.click('.login-dialog form button');
-    await page.waitForFunction(() => document.querySelector('.login-dialog') === null);
+    await logInAgain(page);
     await press(page, 'Create the client');
     await shows(page, 'typed before');
     await shows(page, 'The agent has never connected.');

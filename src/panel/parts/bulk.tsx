@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import type { CombinedError } from 'urql';
-import { failureOf, textOf } from '../api/failure.ts';
+import { failureOf, statusOf, textOf } from '../api/failure.ts';
 import type { ErrorCode } from '../generated/graphql.ts';
 import type { Messages } from '../language/en/index.ts';
 import { useLanguage } from '../language/language.tsx';
@@ -22,14 +22,15 @@ export interface BulkAnswer {
   readonly error?: CombinedError | undefined;
 }
 
-/** Changes records, as many in one request as the server takes. */
-export async function changeAll(ids: readonly string[], change: (ids: string[]) => Promise<BulkAnswer>, t: Messages): Promise<BulkOutcome> {
+/** Changes records, as many in one request as the server takes. @returns undefined = the session has ended, and the dialog asks for a login */
+export async function changeAll(ids: readonly string[], change: (ids: string[]) => Promise<BulkAnswer>, t: Messages): Promise<BulkOutcome | undefined> {
   let done = 0;
   const failed = new Map<string, number>();
   const fail = (reason: string, count: number): void => void failed.set(reason, (failed.get(reason) ?? 0) + count);
   for (let start = 0; start < ids.length; start += atOnce) {
     const part = ids.slice(start, start + atOnce);
     const { results, error } = await change(part);
+    if (statusOf(error) === 401) return undefined;
     if (error !== undefined) fail(failureOf(error, t).text, part.length);
     for (const { code, message } of results ?? []) {
       if (code === null || code === undefined) done++;

@@ -18,6 +18,8 @@ export interface Form<Name extends string> {
   readonly refused: readonly Name[];
   /** What is wrong with the whole form. */
   readonly failure: string | undefined;
+  /** Whether it is unknown if the values were saved: the failure says so. */
+  readonly isUnconfirmed: boolean;
   /** The fields that somebody else changed meanwhile, empty if none of them is shown; undefined = nobody changed the record. */
   readonly conflict: readonly Name[] | undefined;
   readonly isSaving: boolean;
@@ -76,6 +78,7 @@ export function useForm<Name extends string, Result>(
   const [problems, setProblems] = useState<Partial<Record<Name, string>>>({});
   const [refused, setRefused] = useState<readonly Name[]>([]);
   const [failure, setFailure] = useState<string>();
+  const [isUnconfirmed, setUnconfirmed] = useState(false);
   const [version, setVersion] = useState(initialVersion);
   const [theirs, setTheirs] = useState<Readonly<Record<Name, string>>>();
   const [isSaving, setSaving] = useState(false);
@@ -154,6 +157,7 @@ export function useForm<Name extends string, Result>(
       }
       const byField = problemsOf(error);
       refuse(byField);
+      setUnconfirmed(error.graphQLErrors.length === 0 || code === 'DATABASE_UNAVAILABLE');
       if (Object.keys(byField).length === 0) setFailure(text);
       return;
     }
@@ -170,6 +174,7 @@ export function useForm<Name extends string, Result>(
     problems,
     refused,
     failure,
+    isUnconfirmed,
     conflict: theirs && changes(start, theirs),
     isSaving,
     set(name, value) {
@@ -252,8 +257,8 @@ export function FormFrame<Name extends string>({ form, labels, action, children,
               </Banner>
             )
             : (
-              <Banner tone='danger' role='alert' title={t.form.notSaved(names.length)}>
-                {form.failure}
+              <Banner tone='danger' role='alert' title={form.failure !== undefined && form.isUnconfirmed ? form.failure : t.form.notSaved(names.length)}>
+                {!form.isUnconfirmed && form.failure}
                 {names.length > 0 && (
                   <ul>
                     {names.map((name) => (

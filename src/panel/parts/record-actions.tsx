@@ -39,7 +39,9 @@ export function useRecordActions<Row extends { readonly id: string; readonly ena
   const report = useReport();
 
   async function forAll(rows: readonly Row[], kind: Kind): Promise<boolean> {
-    const { done, failed } = await changeAll(rows.map(({ id }) => id), (ids) => change(ids, kind), t);
+    const outcome = await changeAll(rows.map(({ id }) => id), (ids) => change(ids, kind), t);
+    if (outcome === undefined) return false;
+    const { done, failed } = outcome;
     const problems = [...failed].map(([reason, count]) => texts.notDone(count, reason)).join(t.punctuation.gap);
     const parts = [...(done > 0 || problems === '' ? [texts.done[kind](done)] : []), ...(problems === '' ? [] : [problems])];
     toast(parts.join(t.punctuation.stop), problems !== '');

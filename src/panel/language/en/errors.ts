@@ -51,7 +51,7 @@ export const errors: {
     CLIENT_TUNNEL_QUOTA: 'The client already has as many tunnels and hosts as its limit allows.',
     USER_TUNNEL_QUOTA: 'The owner already has as many tunnels and hosts as the quota allows.',
     TUNNEL_KEY_DUPLICATE: 'Another tunnel has this password. Enter another one.',
-    HOST_INVALID: 'This is not a domain name, an IP address, or *. and a domain.',
+    HOST_INVALID: 'Enter a domain name or an IP address without http:// and a path, or *. and a domain.',
     HOST_EXISTS: 'Another host already serves this name and path.',
     HOST_OVERLAP: 'This name and path would take requests from a host of another owner.',
     HOST_OWN_NAME: 'This name is one of the server’s own.',

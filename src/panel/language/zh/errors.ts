@@ -43,7 +43,7 @@ export const errors: Messages['errors'] = {
     CLIENT_TUNNEL_QUOTA: '客户端的隧道和域名数量已达限额。',
     USER_TUNNEL_QUOTA: '所有者的隧道和域名数量已达配额。',
     TUNNEL_KEY_DUPLICATE: '另一隧道已使用此密码。请换一个。',
-    HOST_INVALID: '这不是域名、IP 地址，也不是 *. 加域名。',
+    HOST_INVALID: '请输入不带 http:// 和路径的域名或 IP 地址，或 *. 加域名。',
     HOST_EXISTS: '另一域名记录已使用此名称和路径。',
     HOST_OVERLAP: '此名称和路径会截取其他所有者的请求。',
     HOST_OWN_NAME: '此名称属于服务器自身。',
