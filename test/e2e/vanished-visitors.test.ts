@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { afterEach, test } from '@jest/globals';
-import { BACKEND_NAMES } from '../../src/wire/backends.ts';
+import { BACKEND_NAMES, type BackendName } from '../../src/wire/backends.ts';
 import { endChildren } from '../support/child.ts';
 import { sized } from '../support/endurance.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
@@ -14,7 +14,7 @@ import { VanishingNetwork } from '../support/vanishing-network.ts';
 /** With these all of a client's connections are taken. */
 const VISITORS = sized(50, 200);
 /** In `npm test`, the way that servers use by default. */
-const WAYS = sized<typeof BACKEND_NAMES>(['captured'], BACKEND_NAMES);
+const WAYS = sized<readonly BackendName[]>(['captured'], BACKEND_NAMES);
 /** Descriptors that the programs open for themselves now and then. */
 const SPARE = 10;
 

@@ -16,8 +16,6 @@ import { CLIENT, startAgent } from '../../support/tunnel.ts';
 /** Attackers of each kind, and what one may cost, in ms of CPU, on both sides. */
 const ATTEMPTS = 40;
 const ATTEMPT_CPU_MS = 40;
-/** A node gets its link within this time meanwhile, in ms: other suites use the processors, too. */
-const LINK_MS = 3000;
 
 const info = { name: 'somebody', version: '1', host: '127.0.0.1', port: 1, bridgePort: 1 };
 
@@ -219,14 +217,15 @@ test('many who have another secret, a key of a client, or nothing are held up th
   const { cpuUsage } = process;
   const before = cpuUsage();
   const silent = Array.from({ length: ATTEMPTS }, () => net.connect(node.bridge.tls.port, '127.0.0.1').on('error', () => undefined));
+  let answered = 0;
   const refused = Array.from(
     { length: ATTEMPTS },
-    (_, index) => prove(node, { key: index % 2 === 0 ? CLIENT.vkey : `secret ${index}` }).catch((error: unknown) => error),
+    (_, index) => prove(node, { key: index % 2 === 0 ? CLIENT.vkey : `secret ${index}` }).catch((error: unknown) => error).finally(() => answered++),
   );
-  const began = performance.now();
   await eventually(() => node.engine.counts.refused, (count) => count > 0);
   const link = await dial(node, NODE_KEY, 'node');
-  expect(performance.now() - began).toBeLessThan(LINK_MS);
+  // It waits for none of them: they are still held up.
+  expect(answered).toBeLessThan(ATTEMPTS);
   for (const error of await Promise.all(refused)) expect(error).toMatchObject({ code: 'refused' });
   const { user, system } = cpuUsage(before);
   // Both sides of a TLS handshake are here.
