@@ -126,6 +126,14 @@ test('each credential has a count of its own; all are listed, and freed together
   expect([attempts.lockouts(now), fail(attempts, '192.0.2.1', 'x'), attempts.queueKey('192.0.2.1', now, { lastSeenAt: '' })]).toEqual([[], 0, 0]);
 });
 
+test('keys of clients that were last seen in the network of an address do not wait because of guesses from there', () => {
+  const attempts = new Attempts();
+  for (let n = 0; n < 5; n++) attempts.keyFailed('2001:db8::1', now, `key ${n}`);
+  const wait = (lastSeenAt: string) => attempts.queueKey('2001:db8::2', now, { lastSeenAt });
+  expect(wait('2001:db8::3')).toBe(0);
+  expect([wait('2001:db8:1::3') > 0, wait('') > 0]).toEqual([true, true]);
+});
+
 test('an agent with an old key does not block logins, and wrong passwords do not block agents', () => {
   const attempts = new Attempts();
   for (let n = 0; n < 100; n++) attempts.keyFailed('192.0.2.1', now, `key ${n}`);

@@ -38,4 +38,8 @@ test('only so many sources are remembered: the oldest window is forgotten', () =
   const limit = new FailureLimit({ ...rules, allowed: 1 });
   for (const source of ['a', 'b', 'c']) limit.add(source, 0);
   expect(['a', 'b', 'c'].map((source) => limit.wait(source, 0))).toEqual([0, 1000, 1000]);
+  // A source that begins a new window is the newest one.
+  limit.add('b', 1001);
+  limit.add('d', 1002);
+  expect(['b', 'c', 'd'].map((source) => limit.wait(source, 1002))).toEqual([999, 0, 1000]);
 });

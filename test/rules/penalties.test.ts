@@ -54,6 +54,9 @@ test('the number of remembered addresses is limited: the one that failed longest
   expect(penalties.size).toBe(3);
   expect(penalties.queue('a', 0, right)).toBe(0);
   expect(penalties.queue('d', 0, right)).toBeGreaterThan(0);
+  penalties.fail('b', 1, 'another key');
+  penalties.fail('e', 2, 'key');
+  expect(penalties.waiting(2).map(({ source }) => source)).toEqual(['d', 'b']);
 });
 
 test('is listed while it has to wait, and can be freed', () => {

@@ -412,6 +412,11 @@ eitherDialect('diagnosis', (databases) => {
       TARGET: 'PASSED TARGETS_UNTRIED',
     });
     expect(await code('TARGET', { probe: true })).toBe('PASSED TARGET_ANSWERED');
+    const targets = Array.from({ length: 17 }, (_, n) => `10.0.0.${n}:80`);
+    await db.host.update({ where: { id: hostId }, data: { target: targets.join('\n') } });
+    const probed = z.object({ probes: z.array(z.object({ target: z.string() })) });
+    expect(probed.parse(await diagnosis(api, { host: 'a.com', path: '/x', probe: true })).probes.map(({ target }) => target)).toEqual(targets.slice(0, 16));
+    await db.host.update({ where: { id: hostId }, data: { target: '80' } });
     api.engine.unreachable.add('127.0.0.1:80');
     expect(await code('TARGET', { probe: true })).toBe('STOPPED TARGETS_SILENT: START_SERVICE');
     const broken = { target: '127.0.0.1:80', healthy: false, failures: 1, since: 0, lastError: 'refused' };
@@ -442,6 +447,14 @@ eitherDialect('diagnosis', (databases) => {
     expect(await code('ACCESS', { from: '2.2.2.2' })).toBe('STOPPED NOT_ON_ALLOWLIST INVALID_LINES: ADD_TO_ALLOWLIST');
     await client({ ipWhiteList: 'x\n2.2.2.2' });
     expect(await code('ACCESS', { from: '2.2.2.2' })).toBe('PASSED ADDRESS_ALLOWED INVALID_LINES: CORRECT_LINES');
+    const lines = Array.from({ length: 12 }, (_, n) => `${n % 10}${'x'.repeat(60)}`);
+    await client({ ipWhiteList: `2.2.2.2\n${lines.join('\n')}` });
+    const { gates } = z.object({ gates: z.array(z.object({ name: z.string(), explanation: z.string() })) }).parse(
+      await diagnosis(api, { host: 'a.com', path: '/x', from: '2.2.2.2' }),
+    );
+    expect(gates.find(({ name }) => name === 'ACCESS')?.explanation).toBe(
+      `2.2.2.2 is allowed; these invalid lines are ignored: ${lines.slice(0, 10).map((line) => `"${line.slice(0, 50)}" of the allowlist`).join(', ')}`,
+    );
     await api.ok('mutation { updateGlobalSettings(input: { blocklist: ["2.2.2.2"] }) { serverUrl } }');
     expect(await code('ACCESS', { from: '2.2.2.2' })).toBe('STOPPED ON_GLOBAL_BLOCKLIST INVALID_LINES: LEAVE_GLOBAL_BLOCKLIST');
 

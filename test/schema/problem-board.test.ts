@@ -192,7 +192,10 @@ eachDialect('problems', (databases) => {
       timeoutMs: 1,
       maxFailed: 1,
       path: '',
-      targets: [{ target: '127.0.0.1:80', healthy: false, failures: 1, since: start - day, lastError: 'refused' }],
+      targets: [
+        { target: '127.0.0.1:80', healthy: false, failures: 1, since: start - 2 * day, lastError: 'refused' },
+        { target: '127.0.0.1:81', healthy: false, failures: 1, since: start - day, lastError: 'silent' },
+      ],
     } as const;
     // An agent that has just connected may not say since when.
     api.engine.health.set(`host ${sick}`, { ...health, targets: health.targets.map((target) => ({ ...target, since: null })) });
