@@ -3,10 +3,15 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
-import { nodeNameFile, ownNodeName } from '../../src/settings/node-name.ts';
+import { nodeNameFile, ownNodeName, processName } from '../../src/settings/node-name.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const directory = temporaryDirectory();
+
+test('each process of a server has a name of its own, which is not longer than any other', () => {
+  expect([processName('a', 1), processName('a', 12)]).toEqual(['a-1', 'a-12']);
+  expect([1, 12].map((number) => processName('x'.repeat(63), number))).toEqual([`${'x'.repeat(61)}-1`, `${'x'.repeat(60)}-12`]);
+});
 
 test('the name of a node is the setting, or else the host name of the first start', async () => {
   const dataDir = path.join(directory, 'new');

@@ -82,6 +82,37 @@ eachDialect('counters', (databases) => {
     expect((await bytesOf(store)).counters).toEqual([300, 300, 300]);
   });
 
+  test('of both directions and of each kind are stored, counted in the series, and read again by client', async () => {
+    const store = await databases.openEmpty();
+    const ids = await seeded(store);
+    const [other = 0] = await seedClients(store, 1, () => ({ vkey: 'other', inletBytes: 7n, exportBytes: 9n }));
+    const of = (id: number, inletBytes: number, exportBytes: number) => ({ id, inletBytes, exportBytes });
+    const totals = { client: of(ids.client, 100, 200), tunnels: [of(ids.tunnel, 10, 20)], hosts: [of(ids.host, 1, 2)] };
+    const none = { rate: 0, connections: 0 };
+    const batch = {
+      clients: [{ ...seen, ...totals.client }],
+      tunnels: totals.tunnels.map((row) => ({ running: true, ...none, ...row })),
+      hosts: totals.hosts.map((row) => ({ ...none, ...row })),
+    };
+    await store.saveCounters(batch, { rows: false });
+    expect(await store.storedTotals(ids.client)).toEqual(totals);
+    expect([await store.storedTotals(other), await store.storedTotals(99)]).toEqual([{ client: of(other, 7, 9), tunnels: [], hosts: [] }, undefined]);
+    await store.forgetRunningState();
+    const [client, tunnel, host] = await Promise.all([
+      store.db.client.findUnique({ where: { id: ids.client } }),
+      store.db.tunnel.findUnique({ where: { id: ids.tunnel } }),
+      store.db.host.findUnique({ where: { id: ids.host } }),
+    ]);
+    expect([client, tunnel, host].map((row) => [row?.inletBytes, row?.exportBytes])).toEqual([[100n, 200n], [10n, 20n], [1n, 2n]]);
+    const samples = await store.db.trafficSample.findMany({ where: { step: 'hour' }, orderBy: { resource: 'asc' } });
+    expect(samples.map(({ resource, inletBytes, exportBytes }) => [resource, inletBytes, exportBytes])).toEqual([
+      ['client', 95n, 195n],
+      ['host', 1n, 2n],
+      ['server', 95n, 195n],
+      ['tunnel', 10n, 20n],
+    ]);
+  });
+
   test('of records that do not exist are not stored, and those of deleted records go with them', async () => {
     const store = await databases.openEmpty();
     const ids = await seeded(store);

@@ -58,6 +58,21 @@ describe.each(backends.flatMap((backend) => [{ name: backend.name, backend, secu
   ({ backend, secure }) => {
     const pair = () => socketPair(secure, backend);
 
+    test('what waits to be sent counts as taken when the socket is destroyed', async () => {
+      const { dialed, accepted } = await pair();
+      for (const socket of [dialed, accepted]) socket.attach(IDLE);
+      accepted.pause();
+      let taken = 0;
+      for (let written = 0; written < 30; written++) {
+        dialed.write(Buffer.alloc(1_000_000), () => void taken++);
+        await nextIteration();
+      }
+      expect(taken).toBeLessThan(30);
+      dialed.destroy();
+      await eventually(() => taken, (count) => count === 30);
+      accepted.destroy();
+    });
+
     test.each(
       [
         ['that keep what they get', {}],

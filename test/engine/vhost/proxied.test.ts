@@ -5,6 +5,8 @@ import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
 import { afterAll, afterEach, expect, test } from '@jest/globals';
+import { Field } from '../../../src/engine/http/field.ts';
+import { visitorOf } from '../../../src/engine/vhost/target/request-fields.ts';
 import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
 import { covering } from '../../support/certificates.ts';
 import { Child, endChildren } from '../../support/child.ts';
@@ -184,4 +186,18 @@ describeWith(['nginx', 'ngx_stream_module.so'], 'behind nginx', () => {
       );
       return new Child(programPath('nginx'), ['-c', file, '-e', path.join(directory, 'errors')]);
     })).resolves.toEqual(bothNamed));
+});
+
+test.each([
+  [[], '10.0.0.1'],
+  [['203.0.113.1'], '203.0.113.1'],
+  [['203.0.113.1, 10.0.0.2'], '203.0.113.1'],
+  // What the visitor has sent comes first.
+  [['198.51.100.9, 203.0.113.1, 10.0.0.2'], '203.0.113.1'],
+  [['198.51.100.9', '203.0.113.1'], '203.0.113.1'],
+  [['10.0.0.3, 10.0.0.2'], '10.0.0.3'],
+  [['203.0.113.1, nonsense, 10.0.0.2'], '10.0.0.1'],
+])('of %j, sent by a trusted proxy, the visitor is the last address that is no trusted proxy: %s', (sent, visitor) => {
+  const fields = sent.map((value) => Field.of('X-Forwarded-For', value));
+  expect(visitorOf(fields, '10.0.0.1', (address) => address.startsWith('10.'))).toBe(visitor);
 });

@@ -3,6 +3,8 @@ import net from 'node:net';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { RefusalCause, WantedClient, WantedHost } from '../../../src/engine/face.ts';
 import { Engine } from '../../../src/engine/engine.ts';
+import { Field } from '../../../src/engine/http/field.ts';
+import { prefersJson } from '../../../src/engine/vhost/response/refusal.ts';
 import { formatOwnResponse, httpsRedirect } from '../../../src/engine/vhost/response/own-response.ts';
 import { covering } from '../../support/certificates.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
@@ -193,4 +195,17 @@ test('heads are held to the limits of the settings', async () => {
   expect(await ask('')).toMatch(/^HTTP\/1.1 404 /);
   expect(await ask('X: y\r\n'.repeat(7))).toMatch(/^HTTP\/1.1 431 /);
   expect(await ask(`X: ${'y'.repeat(1024)}\r\n`)).toMatch(/^HTTP\/1.1 431 /);
+});
+
+test.each([
+  [[], false],
+  [['*/*'], false],
+  [['application/json'], true],
+  [['Application/Problem+JSON'], true],
+  [['text/html, application/json'], false],
+  [['application/json, text/html'], true],
+  [['application/json', 'TEXT/HTML'], true],
+  [['TEXT/HTML', 'application/json'], false],
+])('a visitor program that accepts %j prefers JSON to a page: %s', (accept, json) => {
+  expect(prefersJson(accept.map((value) => Field.of('Accept', value)))).toBe(json);
 });

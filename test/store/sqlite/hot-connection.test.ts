@@ -21,5 +21,10 @@ test('pages with long texts are read here again and again, as long as they have 
   put(2 * 1024 * 1024 + 1);
   expect([read(), read()]).toEqual([undefined, undefined]);
   hot.close();
+  // Bytes count, not characters.
+  database.exec(`DELETE FROM t; INSERT INTO t VALUES ('${'ä'.repeat(1024 * 1024 + 1)}')`);
+  const other = new HotConnection(file);
+  expect(other.page('SELECT x FROM t', [])).toBeUndefined();
+  other.close();
   database.close();
 });
