@@ -16,7 +16,7 @@ import { nameOf } from './sides/adit.ts';
 /**
  * Measures the API. `list`: a signed POST /client/list/ compared with an Express route that answers the same bytes; `search`: for
  * part of a text; `pages`: that a page by any order costs the same in lists of any size, on SQLite and on PostgreSQL; `writes`: new tunnels
- * by eight callers, on both; `writes-nodes`: through one, two and three servers on one database.
+ * by eight callers, on both; `writes-nodes`: through one, two and three servers on one database, each with a share of a core.
  *
  *     npm run bench:api -- [--rounds 5] [--seconds 5] [--wait 60] [--only list,search,pages,pages-postgresql,writes,writes-postgresql,writes-nodes] [--against DIR] [--out FILE]
  *

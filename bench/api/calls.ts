@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
@@ -22,6 +23,8 @@ export interface Called {
   readonly pids: readonly number[];
   /** The fields of the form other than the signature. */
   readonly form: string;
+  /** A further field, which has another value in each call. */
+  readonly numbered?: string;
   readonly connections: number;
 }
 
@@ -79,7 +82,7 @@ export async function measureAll(called: readonly Called[], { rounds, seconds, q
 }
 
 /** The form is signed each time: a signature is valid for 20 s. */
-async function measure({ urls, pids, form, connections }: Called, seconds: number): Promise<Sample> {
+async function measure({ urls, pids, form, numbered, connections }: Called, seconds: number): Promise<Sample> {
   const { auth_key: authKey, timestamp } = signedNow();
   const script = path.join(scratchDirectory(), 'post.lua');
   writeFileSync(
@@ -87,11 +90,22 @@ async function measure({ urls, pids, form, connections }: Called, seconds: numbe
     `wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/x-www-form-urlencoded"
 wrk.body = "auth_key=${authKey}&timestamp=${timestamp}&${form}"
-`,
+${numbered === undefined ? '' : numberedCalls(numbered)}`,
   );
   const used = cpuMeter(pids);
   const results = await Promise.all(urls.map((url) => wrk({ url, connections: connections / urls.length, seconds, script })));
   const sum = (of: (result: WrkResult) => number) => results.reduce((total, result) => total + of(result), 0);
   const errors = [...new Set(results.map((result) => result.errors).filter((text) => text !== ''))].join('; ');
   return { figures: { 'requests/s': sum(({ perSecond }) => perSecond), 'CPU us/request': used(sum(({ requests }) => requests)) * 1e6 }, errors };
+}
+
+/** Lua for wrk. No call of another round or server has the same value. */
+function numberedCalls(field: string): string {
+  return `local calls = 0
+local first = wrk.body .. "&${field}=${randomUUID()}-"
+function request()
+  calls = calls + 1
+  return wrk.format(nil, nil, nil, first .. calls)
+end
+`;
 }

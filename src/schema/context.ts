@@ -7,7 +7,7 @@ import type { Counts } from '../store/hot/counts.ts';
 import { type Page, scans } from '../store/hot/page.ts';
 import type { Condition } from '../store/search/search.ts';
 import type { StoreToRead } from '../store/store.ts';
-import type { WriteOptions } from '../store/transaction.ts';
+import type { Transaction, WriteOptions } from '../store/transaction.ts';
 import type { NameLookUps } from './diagnosis/name-look-ups.ts';
 import type { ImportStage } from './import/stage.ts';
 import { ListWalk } from './lists/list-walk.ts';
@@ -174,9 +174,9 @@ export class Context {
     return this.#services.freshState();
   }
 
-  /** Resolves when everything that is committed is in effect on this server, also what others have committed. */
-  catchUp(): Promise<void> {
-    return this.#services.store.follower.look();
+  /** Resolves when everything that is committed is in effect on this server, also what others have committed. @param tx of a write */
+  catchUp(tx: Transaction): Promise<void> {
+    return this.#services.store.follower.lookIn(tx);
   }
 
   /** The log, with the request's id. */

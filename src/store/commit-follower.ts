@@ -47,6 +47,9 @@ export class CommitFollower {
   #failing = false;
   /** A look is queued. */
   #soon = false;
+  /** The last transaction that looked. */
+  #lookedIn: object | undefined;
+  #looked: Promise<void> = Promise.resolve();
   /** Called when this server has added to the log. */
   onOwnCommit: () => void = () => undefined;
 
@@ -134,6 +137,15 @@ export class CommitFollower {
   /** Publishes what the log has beyond the last published commit. */
   look(): Promise<void> {
     return this.inOrder(() => this.#lookNow());
+  }
+
+  /** Looks once for each transaction of changes: while one holds the lock of all writers, nobody else commits. @param transaction the client inside it */
+  lookIn(transaction: object): Promise<void> {
+    if (this.#lookedIn !== transaction) {
+      this.#lookedIn = transaction;
+      this.#looked = this.look();
+    }
+    return this.#looked;
   }
 
   /** Looks soon: another server has added to the log. Any number of calls until then cause one look. */

@@ -123,7 +123,7 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
     if (this.#closed || this.#streams.size >= MAX_STREAMS || this.#out.full || payload.length > MAX_CONTROL) return undefined;
     const stream = new Stream(this.#freeId(), this, credit);
     this.#streams.set(stream.id, stream);
-    if (dataFollows) this.#out.frameBeforeData(Frame.OPEN, stream.id, payload);
+    if (dataFollows) this.#out.gatheredFrame(Frame.OPEN, stream.id, payload);
     else this.#out.frame(Frame.OPEN, stream.id, payload);
     return stream;
   }
@@ -219,16 +219,16 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
     this.#out.park(stream);
   }
 
-  sendData(id: number, payload: Buffer): void {
-    this.#out.data(Frame.DATA, id, payload);
+  sendData(id: number, payload: Buffer, first: boolean): void {
+    this.#out.data(Frame.DATA, id, payload, first);
   }
 
-  sendPacked(id: number, payload: Buffer): void {
-    this.#out.data(Frame.PACKED, id, payload);
+  sendPacked(id: number, payload: Buffer, first: boolean): void {
+    this.#out.data(Frame.PACKED, id, payload, first);
   }
 
   sendFin(id: number): void {
-    this.#out.frame(Frame.FIN, id);
+    this.#out.gatheredFrame(Frame.FIN, id);
   }
 
   sendReset(id: number): void {

@@ -12,6 +12,14 @@ const WOKEN_OF_ONE = 1;
 /** Queued bytes of non-data frames for a peer that doesn't read: beyond the first limit no stream is opened, beyond the second the session ends. */
 export const MOST_WAITING = { forOpening: 1024 * 1024, inAll: 4 * 1024 * 1024 } as const;
 
+/**
+ * Iterations of the event loop for which frames at the beginning and the end of a stream wait for further ones: the next comes soon, and whole streams of others meanwhile. A write, and
+ * the peer's read, cost more than some iterations. What else is sent takes them along.
+ */
+const GATHERED_TURNS = 3;
+/** More bytes do not wait. */
+const GATHERED_BYTES = 32 * 1024;
+
 /** A reader that is paused because the outbox is congested. */
 export interface Parked {
   /** Whose it is: owners are woken in round-robin order. */
@@ -37,8 +45,10 @@ export class Outbox {
   #onDrained: (() => void)[] = [];
   #blocked = false;
   #flushing = false;
-  /** A flush is scheduled for the next iteration, unless something flushes earlier. */
-  #flushingNext = false;
+  /** For how many further iterations frames wait; undefined = none wait, or they are flushed in this one. */
+  #gathering: number | undefined;
+  /** Bytes that waited in the iteration before. */
+  #gathered = 0;
   #closed = false;
 
   /**
@@ -69,10 +79,14 @@ export class Outbox {
     else this.#parked.set(reader.owner, [reader]);
   }
 
-  /** Sends bytes of a stream, whose reader waits while there is no space. The payload is copied. */
-  data(type: FrameType, stream: number, payload: Uint8Array): void {
+  /**
+   * Sends bytes of a stream, whose reader waits while there is no space. The payload is copied.
+   * @param first of its direction: the end may follow
+   */
+  data(type: FrameType, stream: number, payload: Uint8Array, first = false): void {
     this.#batch.frame(type, stream, payload);
-    this.#flushSoon();
+    if (first) this.#gather();
+    else this.#flushSoon();
   }
 
   /** Sends another frame, in order with the frames before it. The payload is copied. */
@@ -82,21 +96,32 @@ export class Outbox {
     this.#flushSoon();
   }
 
-  /**
-   * The same for a frame that data follows, most likely in the next iteration of the event loop: waits for that iteration, so that one write
-   * sends both. An earlier flush sends it, too.
-   */
-  frameBeforeData(type: FrameType, stream: number, payload: Uint8Array): void {
+  /** The same for a frame that others follow or precede closely: the opening of a stream whose visitor sends first, or its end. */
+  gatheredFrame(type: FrameType, stream: number, payload?: Uint8Array): void {
     this.#batch.frame(type, stream, payload);
-    this.#count(payload.length);
-    if (this.#flushing || this.#blocked || this.#flushingNext) return;
-    this.#flushingNext = true;
-    setImmediate(this.#flushInNextIteration);
+    this.#count(payload?.length ?? 0);
+    this.#gather();
   }
 
-  readonly #flushInNextIteration = (): void => {
-    this.#flushingNext = false;
-    if (this.#batch.size > 0) this.#flushSoon();
+  #gather(): void {
+    if (this.#flushing || this.#blocked || this.#gathering !== undefined) return;
+    this.#gathering = GATHERED_TURNS;
+    this.#gathered = 0;
+    setImmediate(this.#flushGathered);
+  }
+
+  /** Flushes when nothing has come in a whole iteration. */
+  readonly #flushGathered = (): void => {
+    const { size } = this.#batch;
+    const left = this.#gathering ?? 0;
+    if (left > 0 && size > this.#gathered && size < GATHERED_BYTES) {
+      this.#gathering = left - 1;
+      this.#gathered = size;
+      setImmediate(this.#flushGathered);
+      return;
+    }
+    this.#gathering = undefined;
+    if (!this.#flushing) this.flush();
   };
 
   /** The same as {@link frame}, with one u32 as payload. */
@@ -128,7 +153,8 @@ export class Outbox {
   /** Calls `next` once when the connection has accepted everything queued now. */
   whenTaken(next: () => void): void {
     this.#onTaken.push(next);
-    this.#flushSoon();
+    // Otherwise a flush is scheduled already, perhaps for gathered frames.
+    if (this.#urgent.size + this.#batch.size === 0) this.#flushSoon();
   }
 
   #flushSoon(): void {

@@ -52,9 +52,10 @@ export interface StreamHost {
   /** Reports that the bytes that the stream holds for its local socket have changed by this number. */
   holds(bytes: number): void;
   park(stream: Stream): void;
-  sendData(id: number, payload: Buffer): void;
+  /** @param first of this direction */
+  sendData(id: number, payload: Buffer, first: boolean): void;
   /** DATA whose payload is compressed. */
-  sendPacked(id: number, payload: Buffer): void;
+  sendPacked(id: number, payload: Buffer, first: boolean): void;
   sendFin(id: number): void;
   sendReset(id: number): void;
   sendWindow(id: number, bytes: number): void;
@@ -126,6 +127,8 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   #credit = WINDOW;
   /** Read from the local socket, waiting for credit. */
   #held: Buffer | undefined;
+  /** Anything was sent on the mux. */
+  #sent = false;
   /** Bytes sent on the mux in large pieces. */
   #bulk = 0;
   #packer: Packer | undefined;
@@ -338,8 +341,9 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
 
   #sendPayload(payload: Buffer): void {
     const packed = this.#host.compress ? (this.#packer ??= new Packer()).pack(payload) : undefined;
-    if (packed) this.#host.sendPacked(this.id, packed);
-    else this.#host.sendData(this.id, payload);
+    if (packed) this.#host.sendPacked(this.id, packed, !this.#sent);
+    else this.#host.sendData(this.id, payload, !this.#sent);
+    this.#sent = true;
   }
 
   #promote(): void {

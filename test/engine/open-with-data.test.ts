@@ -59,6 +59,55 @@ test('bytes that a visitor sends in the next iteration share a write with the op
   mux.close('the test is over');
 });
 
+test('what waits until everything is taken does not send the opening of a stream before those bytes', async () => {
+  const { socket, mux } = session();
+  const visitor = new EmptySocket();
+  let taken = false;
+  mux.open(Buffer.from('tcp'), true)?.join(visitor);
+  mux.whenTaken(() => {
+    taken = true;
+  });
+  await nextIteration();
+  visitor.sink?.onData(Buffer.from('GET /'));
+  expect([socket.writes, taken]).toEqual([[], false]);
+  await nextIteration();
+  await nextIteration();
+  expect([socket.writes.length, taken]).toEqual([1, true]);
+  mux.close('the test is over');
+});
+
+test('the first bytes of a stream and its end in the next iteration share a write; later bytes do not wait', async () => {
+  const { socket, mux } = session();
+  const [short, long] = [new EmptySocket(), new EmptySocket()];
+  for (const visitor of [short, long]) mux.open(Buffer.from('tcp'))?.join(visitor);
+  await nextIteration();
+  expect(socket.writes.splice(0)).toHaveLength(1);
+  long.sink?.onData(Buffer.from('first'));
+  for (let turns = 0; turns < 2; turns++) await nextIteration();
+  expect(socket.writes.splice(0).join('')).toContain('first');
+  long.sink?.onData(Buffer.from('later'));
+  await nextIteration();
+  expect(socket.writes.splice(0).join('')).toContain('later');
+  short.sink?.onData(Buffer.from('answer'));
+  await nextIteration();
+  expect(socket.writes).toEqual([]);
+  short.sink?.onEnd();
+  for (let turns = 0; turns < 2; turns++) await nextIteration();
+  expect(socket.writes).toEqual([expect.stringMatching(new RegExp(`answer${String.fromCharCode(Frame.FIN)}\\0\\0\\0\u0001`))]);
+  mux.close('the test is over');
+});
+
+test('streams that are opened in each iteration wait for four iterations at most', async () => {
+  const { socket, mux } = session();
+  for (let turns = 0; turns < 12; turns++) {
+    mux.open(Buffer.from('tcp'), true);
+    await nextIteration();
+  }
+  expect(socket.writes.length).toBeGreaterThanOrEqual(3);
+  expect(socket.writes.length).toBeLessThan(6);
+  mux.close('the test is over');
+});
+
 test('a stream is opened even if its visitor sends nothing', async () => {
   const { socket, mux } = session();
   mux.open(Buffer.from('tcp'), true)?.join(new EmptySocket());

@@ -117,12 +117,6 @@ const explanations: readonly Explanation[] = [
     why: 'A list of exactly 100 rows is read by its ids, as longer ones are: one query more, with the same rows.',
   },
   {
-    file: 'src/wire/outbox.ts',
-    line: 'if (this.#batch.size > 0) this.#flushSoon();',
-    change: 'this.#batch.size > 0 → this.#batch.size >= 0',
-    why: 'A flush without a frame is scheduled, which writes nothing.',
-  },
-  {
     file: 'src/stream-handlers/udp-any.ts',
     line: 'this.#names.set(name, { address, until: now + KEEP_MS });',
     change: 'this.#names.set(name, { address, until: now + KEEP_MS }); → ;',

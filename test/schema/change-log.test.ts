@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import pino from 'pino';
 import { ChangeLog } from '../../src/store/change-log.ts';
 import { openStore } from '../../src/store/store.ts';
@@ -101,6 +101,18 @@ describeWith('initdb', 'the log of changes', () => {
     const log = await store.db.loggedCommit.findMany({ orderBy: { seq: 'asc' } });
     expect(log.map(({ seq }) => Number(seq) - Number(log[0]?.seq))).toEqual(log.map((_, index) => index));
     expect(store.follower.figures).toEqual({ seq: Number(log.at(-1)?.seq), lagMs: 0 });
+  });
+
+  test('is read once by each transaction of writes that bind ports: nobody else commits meanwhile', async () => {
+    const api = await openTestSchema(databases);
+    const { follower, db } = api.services.store;
+    const clientId = await api.id(createClient, { input: {} });
+    const looks = jest.spyOn(follower, 'look');
+    const before = await db.loggedCommit.count();
+    await Promise.all(Array.from({ length: 20 }, () => api.ok(createTunnel, { input: { clientId, mode: 'TCP', targets: ['1'] } })));
+    const transactions = await db.loggedCommit.count() - before;
+    expect(transactions).toBeLessThan(20);
+    expect(looks).toHaveBeenCalledTimes(transactions);
   });
 
   test('tells of changes and deletions elsewhere: of clients, of tunnels, of a user with its clients, of the settings', async () => {

@@ -4,6 +4,7 @@ import type { Tunnel, Client } from '../../store/generated/sqlite/client.ts';
 import type { PortLease, PortRequest } from '../../engine/face.ts';
 import { mayUseClient } from '../../rules/ownership.ts';
 import type { Reading } from '../../store/reading.ts';
+import type { Transaction } from '../../store/transaction.ts';
 import { seesSecrets } from '../access/secret-field.ts';
 import type { Context } from '../context.ts';
 import { AditError, invalidInput } from '../errors.ts';
@@ -97,14 +98,14 @@ export function writeWithPort<T>(
 /** @param starts a stored tunnel is started: the message names what uses the port; otherwise, it is the contract's */
 async function leasePort(
   context: Context,
-  tx: Reading,
+  tx: Transaction,
   { mode, port, serverIp, replaces }: PortRequest,
   starts: boolean,
 ): Promise<PortLease | undefined> {
   const { engine, log } = context;
   if (transportOf(mode) === undefined) return undefined;
   // Another server may have used or freed the port, which the engine does not know yet.
-  await context.catchUp();
+  await context.catchUp(tx);
   const lease = await engine.reservePort({ mode, port, serverIp, replaces });
   if (!('unavailable' in lease)) return lease;
   // The response has the contract's text; the exact reason is for the operator.
