@@ -95,7 +95,7 @@ async function crowd(ways: Awaited<ReturnType<typeof start>>['ways'], target: Ta
 }
 
 async function allGone({ server, clientId, programs }: Awaited<ReturnType<typeof start>>, before: readonly number[]): Promise<void> {
-  await eventuallyAsync(async () => (await getClient(server, clientId)).NowConn, (open) => open === 0, 10_000);
+  await eventuallyAsync(async () => (await getClient(server, clientId)).NowConn, (open) => open === 0);
   await eventually(() => programs.map((program, index) => descriptors(program) - (before[index] ?? 0)), (more) => more.every((count) => count <= SPARE));
 }
 

@@ -117,7 +117,7 @@ describeWith('initdb', 'the server that an agent is connected to fails', () => {
     await Promise.all(visitors.map(async ({ server, crowd }) => {
       await known(server);
       const knew = performance.now();
-      await eventually(() => crowd.done.some((visit) => visit.began > at && visit.problem === ''), Boolean, 20_000);
+      await eventually(() => crowd.done.some((visit) => visit.began > at && visit.problem === ''), Boolean);
       const served = figures.add(await crowd.stop(), at, knew);
       if (served > SERVED_MS[how]) process.stdout.write(`${server.name}: ${served.toFixed(0)} ms, in which the agent said:\n${agent.output.slice(from)}`);
     }));
@@ -155,7 +155,7 @@ describeWith('initdb', 'the server that an agent is connected to fails', () => {
       const { rows } = await database.query('SELECT "exportBytes"::float8 AS bytes FROM "Counter" WHERE kind = \'tunnel\' AND id = $1', [tunnel.id]);
       return z.array(z.object({ bytes: z.number() })).parse(rows)[0]?.bytes;
     };
-    await eventuallyAsync(stored, (total) => total === first?.exportBytes, 20_000).finally(() => database.end());
+    await eventuallyAsync(stored, (total) => total === first?.exportBytes).finally(() => database.end());
     process.stdout.write(`stored ${first?.exportBytes} bytes to visitors; at least ${counted * TEXT_BYTES} and at most ${all * TEXT_BYTES} are right\n`);
   }
 

@@ -121,7 +121,7 @@ eachDialect(`a folder of ${LOAD.clients} clients, ${LOAD.tunnels} tunnels and ${
       // Nobody else can bind the port of a tunnel that listens.
       await expect(udpPeer(loadAddress, udp?.port)).rejects.toThrow('EADDRINUSE');
     },
-    sized(60_000, 600_000),
+    600_000,
   );
 
   // Of small folders, test/e2e/import-nps does this.

@@ -17,7 +17,7 @@ const MOST_GROWTH = 64 * 1024 * 1024;
 const SEED = 7;
 /** The hash of all of them. */
 const whole = hashOf(BYTES, SEED);
-const limit = sized(60_000, 600_000);
+const limit = 600_000;
 
 let target: WebTarget;
 let site: PlatformSite;

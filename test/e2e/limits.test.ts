@@ -50,7 +50,7 @@ function inAWhile(ms: number): { readonly at: number; readonly text: string } {
 }
 
 async function reconnected(): Promise<void> {
-  await eventuallyAsync(() => clientNow(limited), ({ connected }) => connected, 20_000);
+  await eventuallyAsync(() => clientNow(limited), ({ connected }) => connected);
 }
 
 describe('by calls of the legacy API, with a server and an agent in processes of their own', () => {

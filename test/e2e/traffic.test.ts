@@ -103,7 +103,7 @@ test(
     const total = { inlet: before.inlet + CHUNK.length, export: before.export + CHUNK.length };
     expect(stored(dataDir).all).toEqual(everywhere(total));
   },
-  sized(60_000, 240_000),
+  300_000,
 );
 
 /** The same bytes for everybody they are counted for. */

@@ -78,7 +78,7 @@ function startChecks(...entries: CheckedEntry[]) {
 /** Waits until the tunnel or host of this kind shows a health that is as it should be. */
 async function shown({ engine }: TestEngine, kind: 'tunnel' | 'host', id: number, right: (health: HealthState | null) => boolean): Promise<HealthState | null> {
   const state = () => (kind === 'tunnel' ? engine.tunnelState(id) : engine.hostState(id))?.health ?? null;
-  return eventually(state, right, 20_000);
+  return eventually(state, right);
 }
 
 const outOf = (health: HealthState | null) => health?.targets.filter(({ healthy }) => !healthy).map(({ target }) => target) ?? [];

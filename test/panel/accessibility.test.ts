@@ -20,7 +20,7 @@ async function problemsOf(page: Page): Promise<readonly string[]> {
 
 describeWith('chromium', "the panel's pages", () => {
   const panel = testPanel('');
-  beforeAll(() => seedPages(panel.server()), 60_000);
+  beforeAll(() => seedPages(panel.server()));
 
   test.each(variants)('have no accessibility problem and do not scroll sideways, whatever is open above them: $suffix', async (variant) => {
     const { page } = await panel.open('/login/index');

@@ -6,8 +6,6 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, hides, listsRows, press, shows, testPanel } from './panel.ts';
 
-const timeout = 120_000;
-
 describeWith('chromium', 'the page of a client', () => {
   const panel = testPanel('/adit', 'https://127.0.0.1');
   let target: Server;
@@ -21,7 +19,7 @@ describeWith('chromium', 'the page of a client', () => {
     await panel.write('/index/add/', { client_id: client, type: 'tcp', port: 0, target: address, remark: 'echo' });
     await panel.write('/index/addhost/', { client_id: client, host: 'page.example.com', target: address, scheme: 'http' });
     await startAgent(panel.server(), 'key of the page');
-  }, timeout);
+  });
   afterAll(() => {
     for (const visitor of visitors) visitor.destroy();
     target.close();
@@ -42,7 +40,7 @@ describeWith('chromium', 'the page of a client', () => {
     await press(page, 'Copy');
     await shows(page, 'Copied');
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('creates the line that installs the agent, shows it once, lists its code, and revokes it', async () => {
     const { page, complaints } = await panel.open(`/clients/${client}`);
@@ -81,7 +79,7 @@ describeWith('chromium', 'the page of a client', () => {
     await hides(page, second);
     expect(await use(second)).toBe(403);
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('lists its tunnels and hosts, and leads from there to new ones', async () => {
     const { page } = await panel.open(`/clients/${client}/tunnels`);
@@ -94,7 +92,7 @@ describeWith('chromium', 'the page of a client', () => {
     await shows(page, 'http://page.example.com');
     await press(page, 'New host');
     await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#field-clientId')?.value.startsWith('the machine'));
-  }, timeout);
+  });
 
   test('shows open connections once a second, and disconnects one', async () => {
     const { page, complaints } = await panel.open(`/clients/${client}/connections`);
@@ -112,7 +110,7 @@ describeWith('chromium', 'the page of a client', () => {
     await isClosed;
     await shows(page, 'No open connections');
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('shows traffic over time as a chart and as a table, its limits, and who changed it', async () => {
     const { page, complaints } = await panel.open(`/clients/${client}/traffic`);
@@ -128,7 +126,7 @@ describeWith('chromium', 'the page of a client', () => {
     await press(page, 'Edit');
     await page.waitForFunction(() => document.querySelector<HTMLInputElement>('#field-maxConnections')?.value === '10');
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('shows the visitors that it refused, by time and cause', async () => {
     await panel.write('/client/edit/', { id: client, max_conn: 10, blackiplist: '127.0.0.1' });
@@ -141,7 +139,7 @@ describeWith('chromium', 'the page of a client', () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await panel.write('/client/edit/', { id: client, blackiplist: '' });
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('disables, enables and deletes the client', async () => {
     const gone = await panel.write('/client/add/', { vkey: 'key to delete', remark: 'short-lived' });
@@ -162,7 +160,7 @@ describeWith('chromium', 'the page of a client', () => {
     await page.goto(`${panel.origin()}/clients/${gone}`);
     await shows(page, 'This record does not exist');
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('a tunnel and a host show their state and traffic above their forms', async () => {
     const { page, complaints } = await panel.open(`/clients/${client}/tunnels`);
@@ -176,7 +174,7 @@ describeWith('chromium', 'the page of a client', () => {
     await page.waitForSelector('#h-certificate');
     await page.waitForFunction(() => document.querySelector('#h-state')?.parentElement?.textContent?.includes('Serves'));
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('shows when the agent came and left, and why', async () => {
     const { page, complaints } = await panel.open(`/clients/${client}/sessions`);
@@ -188,5 +186,5 @@ describeWith('chromium', 'the page of a client', () => {
     await shows(page, 'Why it left');
     await shows(page, 'The client was disabled');
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 });

@@ -4,8 +4,6 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { enter, press, problemsAt, shows, testPanel } from './panel.ts';
 
-const timeout = 120_000;
-
 /** Moves the focus with Tab until it is on the control with this id. */
 async function tabTo(page: Page, id: string): Promise<void> {
   for (let steps = 0; steps < 60; steps++) {
@@ -32,7 +30,7 @@ describeWith('chromium', "the panel's forms", () => {
   let client = 0;
   beforeAll(async () => {
     client = await panel.write('/client/add/', { vkey: 'key of the forms', remark: 'forms' });
-  }, timeout);
+  });
 
   test('a refused client shows each problem at its field, and is saved after the correction', async () => {
     const { page, complaints } = await panel.open('/clients/new');
@@ -50,7 +48,7 @@ describeWith('chromium', "the panel's forms", () => {
     await press(page, 'Create the client');
     await shows(page, 'The agent has never connected.');
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('a refused tunnel shows each problem at its field, keeps what was typed, and is saved after the correction', async () => {
     const { page } = await panel.open(`/tunnels/new?client=${client}`);
@@ -72,7 +70,7 @@ describeWith('chromium', "the panel's forms", () => {
     await enter(page, 'Targets', '127.0.0.1:9');
     await press(page, 'Create the tunnel');
     await shows(page, 'Tunnel kept');
-  }, timeout);
+  });
 
   test('a refused host shows each problem at its field', async () => {
     const { page } = await panel.open(`/hosts/new?client=${client}`);
@@ -97,7 +95,7 @@ describeWith('chromium', "the panel's forms", () => {
     await enter(page, 'Certificate, with its chain optional', '');
     await press(page, 'Create the host');
     await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'forms.example.com');
-  }, timeout);
+  });
 
   test('while the user pauses, the server checks what they have typed, and nothing is saved', async () => {
     const taken = 'taken.example.com';
@@ -121,7 +119,7 @@ describeWith('chromium', "the panel's forms", () => {
     await shows(page, taken);
     expect(await page.$$eval('tbody tr[data-row] th .name', (links) => links.filter((link) => link.textContent.startsWith('not-')).length)).toBe(0);
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('a refused user shows each problem at its field', async () => {
     const { page } = await panel.open('/users/new');
@@ -152,7 +150,7 @@ describeWith('chromium', "the panel's forms", () => {
     await press(page, 'Create the user');
     await problemsAt(page, ['username']);
     expect(await accessibilityProblems(page)).toEqual([]);
-  }, timeout);
+  });
 
   test('somebody else’s change is not overwritten without a question', async () => {
     const { page } = await panel.open(`/clients/${client}/edit`);
@@ -170,7 +168,7 @@ describeWith('chromium', "the panel's forms", () => {
     await press(page, 'Save');
     await press(page, 'Save mine');
     await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'mine');
-  }, timeout);
+  });
 
   test('the keyboard alone creates a client, a tunnel and a host, and the palette finds them', async () => {
     const { page, complaints } = await panel.open('/');
@@ -236,7 +234,7 @@ describeWith('chromium', "the panel's forms", () => {
     expect(await accessibilityProblems(page)).toEqual([]);
     await page.keyboard.press('Escape');
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('leaving a form with changes asks first', async () => {
     const { page } = await panel.open('/clients/new');
@@ -253,5 +251,5 @@ describeWith('chromium', "the panel's forms", () => {
     page.once('dialog', (dialog) => void dialog.accept());
     await page.click('.sidebar a[href="/adit/"]');
     await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'Dashboard');
-  }, timeout);
+  });
 });

@@ -5,7 +5,6 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { password, press, shows, testPanel } from './panel.ts';
 
-const timeout = 120_000;
 /** The most bytes that GraphiQL loads, compressed. */
 const mostBytes = 400 * 1024;
 
@@ -73,7 +72,6 @@ describeWith('chromium', 'GraphiQL', () => {
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360);
       expect(complaints).toEqual([]);
     },
-    timeout,
   );
 
   test('the tab key leaves an editor; one of several operations is chosen; a subscription shows what happens, until it is stopped', async () => {
@@ -95,7 +93,7 @@ describeWith('chromium', 'GraphiQL', () => {
     await press(page, 'Run');
     await answers(page, 'ADMINISTRATOR');
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('tabs survive a reload, for their user alone; secrets and headers are not kept, and variables only in this tab of the browser', async () => {
     const { page } = await panel.open('/graphql');
@@ -135,5 +133,5 @@ describeWith('chromium', 'GraphiQL', () => {
     const somebody = await panel.open('/graphql', 'somebody');
     await ready(somebody.page);
     expect(await titles(somebody.page)).toHaveLength(exampleTabs.length);
-  }, timeout);
+  });
 });

@@ -7,7 +7,6 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, chooseEntry, enter, hides, listsRows, press, shows, testPanel } from './panel.ts';
 
-const timeout = 120_000;
 /** The most bytes that the first page loads. */
 const mostBytes = 300 * 1024;
 
@@ -20,7 +19,7 @@ describeWith('chromium', "the panel's lists", () => {
     first = await panel.write('/client/add/', { vkey: 'key one', remark: 'alpha', user_id: alice });
     await panel.write('/client/add/', { vkey: 'key two', remark: 'beta' });
     await panel.write('/client/add/', { vkey: 'key three', remark: 'gamma' });
-  }, timeout);
+  });
 
   describe('clients', () => {
     test('are found, filtered, sorted and shown with the chosen columns; the address of the page shows the same again', async () => {
@@ -53,7 +52,7 @@ describeWith('chromium', "the panel's lists", () => {
       await page.reload();
       await shows(page, 'key two');
       expect(complaints).toEqual([]);
-    }, timeout);
+    });
 
     test('several are stopped, started and deleted together, after a question that names what else is affected', async () => {
       await panel.write('/client/add/', { vkey: 'key four', remark: 'old one' });
@@ -90,7 +89,7 @@ describeWith('chromium', "the panel's lists", () => {
       expect(await accessibilityProblems(page)).toEqual([]);
       await Promise.all([shows(page, '2 clients deleted'), answer(page, 'Delete 2 clients')]);
       await shows(page, 'Nothing matches');
-    }, timeout);
+    });
 
     test('what is selected stays selected on other pages, and all pages can be selected at once', async () => {
       await Promise.all(
@@ -112,7 +111,7 @@ describeWith('chromium', "the panel's lists", () => {
       await Promise.all([shows(page, '55 clients deleted'), answer(page, 'Delete 55 clients')]);
       await shows(page, 'Nothing matches');
       expect(complaints).toEqual([]);
-    }, 2 * timeout);
+    });
   });
 
   test('keys move from row to row, select, open, edit, and open the menu of a row; after a deletion the next row has the focus', async () => {
@@ -147,7 +146,7 @@ describeWith('chromium', "the panel's lists", () => {
     await keys('j', 'Enter');
     await page.waitForFunction(() => document.querySelector('h1')?.textContent === 'row a');
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('the order of a list stays while the pointer is in it; new rows wait', async () => {
     for (const name of ['still a', 'still b']) await panel.write('/client/add/', { vkey: `of ${name}`, remark: name });
@@ -168,7 +167,7 @@ describeWith('chromium', "the panel's lists", () => {
     await page.hover('h1');
     await listsRows(page, ['still 1', 'still a', 'still b']);
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('the height of the rows is chosen, and kept', async () => {
     const { page } = await panel.open('/clients');
@@ -180,7 +179,7 @@ describeWith('chromium', "the panel's lists", () => {
     await page.reload();
     await page.waitForSelector('tbody tr[data-row]');
     expect(await height()).toBeLessThan(comfortable);
-  }, timeout);
+  });
 
   test('tunnels are listed by type, and duplicated, stopped, started and deleted from their row', async () => {
     for (const type of ['tcp', 'udp', 'httpProxy', 'socks5']) {
@@ -209,7 +208,7 @@ describeWith('chromium', "the panel's lists", () => {
     await choose(page, 'Actions for by udp', 'Delete');
     await Promise.all([shows(page, '1 tunnel deleted'), answer(page, 'Delete 1 tunnel')]);
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('hosts show the state of their certificates, and are filtered, stopped and deleted', async () => {
     await panel.write('/index/addhost/', { client_id: first, host: 'one.example.com', target: '127.0.0.1:9', scheme: 'http' });
@@ -228,7 +227,7 @@ describeWith('chromium', "the panel's lists", () => {
     await choose(page, menu, 'Delete');
     await Promise.all([shows(page, '1 host deleted'), answer(page, 'Delete 1 host')]);
     await shows(page, 'Nothing matches');
-  }, timeout);
+  });
 
   test('a change by somebody else appears without a reload', async () => {
     for (const name of ['seen a', 'seen c']) await panel.write('/client/add/', { vkey: `of ${name}`, remark: name });
@@ -241,7 +240,7 @@ describeWith('chromium', "the panel's lists", () => {
     await panel.write('/client/del/', { id: added });
     await listsRows(page, ['seen a', 'seen c']);
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test(`the first page loads at most ${mostBytes / 1024} KB`, async () => {
     // One that was lost, which the page lists.
@@ -261,7 +260,7 @@ describeWith('chromium', "the panel's lists", () => {
     const sum = loaded.reduce((all, [, size]) => all + size, 0);
     process.stdout.write(`the first page: ${Math.round(sum / 1024)} KB in ${loaded.length} requests\n`);
     expect(sum).toBeLessThan(mostBytes);
-  }, timeout);
+  });
 
   test('a page is loaded when the pointer or the focus comes to its link', async () => {
     const { page, complaints } = await panel.open('/clients');
@@ -273,5 +272,5 @@ describeWith('chromium', "the panel's lists", () => {
     await press(page, 'Settings');
     await shows(page, 'Global blocklist');
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 });

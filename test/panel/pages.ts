@@ -86,6 +86,7 @@ export async function show(page: Page, { width, language, theme }: Variant): Pro
 export async function settle(page: Page): Promise<void> {
   await page.waitForFunction(() =>
     document.querySelector('h1') !== null && document.querySelector('.skeleton') === null
-    && (document.querySelector('.graphiql-container') === null || document.querySelector('textarea[aria-label=Response]') !== null), { timeout: 15_000 });
+    && (document.querySelector('.graphiql-container') === null || document.querySelector('textarea[aria-label=Response]') !== null)
+  );
   await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
 }

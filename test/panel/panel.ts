@@ -132,7 +132,10 @@ export function testPanel(basePath = '/adit', publicUrl = 'http://127.0.0.1') {
     /** Opens a page without a session, and waits for the login that it leads to: only there nothing replaces the page while a test evaluates. */
     async openLoggedOut(path: string): Promise<WatchedPage> {
       const opened = await browser.open(origin() + path);
-      await opened.page.waitForSelector('input[name=username]');
+      // Asks again and again: a wait that the redirect interrupts may never end.
+      const missing = () =>
+        opened.page.evaluate(() => document.querySelector('input[name=username]') ? '' : `the page shows: ${document.body.innerText}`).catch(String);
+      await eventuallyAsync(missing, (text) => text === '', 120_000);
       return opened;
     },
     /** Opens a page without a session that needs none. */

@@ -8,8 +8,6 @@ import { scratchDirectory } from '../support/scratch.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, enter, hides, listsRows, logIn, password, press, problemsAt, shows, testPanel } from './panel.ts';
 
-const timeout = 120_000;
-
 /** Addresses that show the viewer neither a page nor a form. */
 async function hasNoPages(page: Page, names: readonly string[]): Promise<void> {
   for (const name of names) {
@@ -34,7 +32,7 @@ describeWith('chromium', "the panel's pages about people", () => {
       web_password: 'web password',
     });
     await panel.write('/client/add/', { vkey: 'key of nobody', remark: 'of nobody' });
-  }, timeout);
+  });
 
   test('users show how full their quotas are, and are disabled, changed and deleted', async () => {
     await panel.write('/user/add/', { username: 'bob', password: 'password of bob', max_client: 1 });
@@ -61,7 +59,7 @@ describeWith('chromium', "the panel's pages about people", () => {
     await answer(page, 'Delete bob');
     await listsRows(page, ['alice']);
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('a token is shown once, works, and is revoked', async () => {
     const { page, complaints } = await panel.open('/tokens');
@@ -96,7 +94,7 @@ describeWith('chromium', "the panel's pages about people", () => {
     expect(await accessibilityProblems(other.page)).toEqual([]);
     expect((await ask()).status).toBe(401);
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('the audit log is filtered, shows differences, announces new entries, and is downloaded', async () => {
     const changed = await panel.write('/client/add/', { vkey: 'key of the audit', remark: 'before' });
@@ -133,7 +131,7 @@ describeWith('chromium', "the panel's pages about people", () => {
     await press(page, 'Show them');
     await shows(page, 'Client “later” changed');
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('sessions are listed and ended', async () => {
     const other = await panel.openLoggedOut('/login/index');
@@ -148,7 +146,7 @@ describeWith('chromium', "the panel's pages about people", () => {
     await answer(page, 'End');
     await shows(page, 'Session ended');
     await page.waitForFunction(() => document.querySelectorAll('tbody tr[data-row]').length === 1);
-  }, timeout);
+  });
 
   test('a user and the web login of a client see what is theirs, and nothing that they may never use', async () => {
     const { page } = await panel.open('/clients', 'alice', 'password of alice');
@@ -183,7 +181,7 @@ describeWith('chromium', "the panel's pages about people", () => {
     await shows(login.page, 'From where to where');
     expect(await login.page.$('.crumbs')).toBeNull();
     await hasNoPages(login.page, ['users', 'tokens']);
-  }, timeout);
+  });
 
   test('a user changes the own password', async () => {
     await panel.write('/user/add/', { username: 'carol', password: 'password of carol' });
@@ -205,7 +203,7 @@ describeWith('chromium', "the panel's pages about people", () => {
     const again = await panel.openLoggedOut('/login/index');
     await logIn(again.page, 'carol', 'the next one');
     await again.page.waitForSelector('.sidebar');
-  }, timeout);
+  });
 
   test('the login says what is missing and what is wrong', async () => {
     const { page } = await panel.openLoggedOut('/tokens');
@@ -219,7 +217,7 @@ describeWith('chromium', "the panel's pages about people", () => {
     await page.click('form button');
     // Back to the page that was asked for.
     await shows(page, 'Programs authenticate with them.');
-  }, timeout);
+  });
 
   test('a lockout is listed and ended', async () => {
     const { page } = await panel.open('/lockouts');
@@ -238,5 +236,5 @@ describeWith('chromium', "the panel's pages about people", () => {
       await press(page, `End the lockout: ${source}`);
     }
     await shows(page, 'Nobody is locked out');
-  }, timeout);
+  });
 });

@@ -5,8 +5,6 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, enter, hides, logIn, password, press, shows, testPanel } from './panel.ts';
 
-const timeout = 120_000;
-
 /** Logs in above the page. */
 async function logInAgain(page: Page): Promise<void> {
   await page.type('input[name=username]', 'admin');
@@ -22,14 +20,14 @@ describeWith('chromium', 'what is wrong, in the panel', () => {
   beforeAll(async () => {
     client = await panel.write('/client/add/', { vkey: 'key of the full', remark: 'the full one', max_tunnel: 1 });
     host = await panel.write('/index/addhost/', { client_id: client, host: 'shop.example.com', target: '127.0.0.1:9', scheme: 'all' });
-  }, timeout);
+  });
 
   test('the login leads to the page that was asked for, with its query', async () => {
     const { page } = await panel.openLoggedOut('/clients?q=full');
     await logIn(page, 'admin', password);
     await shows(page, 'the full one');
     expect(new URL(page.url()).pathname + new URL(page.url()).search).toBe('/adit/clients?q=full');
-  }, timeout);
+  });
 
   test('the dashboard says what is used up and leads to where it is fixed; it follows without a reload, and speaks Chinese', async () => {
     const { page, complaints } = await panel.open('/');
@@ -45,7 +43,7 @@ describeWith('chromium', 'what is wrong, in the panel', () => {
     await panel.write('/client/edit/', { id: client, max_tunnel: 0 });
     await shows(page, 'Nothing is wrong.');
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('a diagnosis is in the chosen language', async () => {
     const { page, complaints } = await panel.open('/diagnosis?url=http%3A%2F%2Fshop.example.com%2F');
@@ -57,7 +55,7 @@ describeWith('chromium', 'what is wrong, in the panel', () => {
     await hides(page, 'is not connected');
     expect(complaints).toEqual([]);
     await page.evaluate(() => localStorage.setItem('adit.language', 'en'));
-  }, timeout);
+  });
 
   test('the page of a host stops it and follows; the diagnosis leads to hosts with its name', async () => {
     const { page, complaints } = await panel.open(`/hosts/${host}`);
@@ -75,7 +73,7 @@ describeWith('chromium', 'what is wrong, in the panel', () => {
     await panel.write('/index/hoststart/', { id: host });
     await shows(page, 'Agent away');
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('a certificate is checked while it is entered', async () => {
     const { page } = await panel.open(`/hosts/${host}`);
@@ -99,7 +97,7 @@ describeWith('chromium', 'what is wrong, in the panel', () => {
     await page.type('#field-host', 'a.p.example.com');
     await paste('field-privateKey', covering.key);
     await shows(page, 'This certificate can be used.');
-  }, timeout);
+  });
 
   // The last one: it ends the session that the others share.
   test('a restart of the server is shown, and the page recovers by itself; a session that ended asks for a login above the page', async () => {
@@ -131,5 +129,5 @@ describeWith('chromium', 'what is wrong, in the panel', () => {
     await press(page, 'Create the client');
     await shows(page, 'typed before');
     await shows(page, 'The agent has never connected.');
-  }, timeout);
+  });
 });

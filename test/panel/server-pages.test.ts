@@ -3,8 +3,6 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, enter, hides, press, problemsAt, shows, testPanel } from './panel.ts';
 
-const timeout = 120_000;
-
 describeWith('chromium', "the panel's pages about the server", () => {
   const panel = testPanel();
   let client = 0;
@@ -19,7 +17,7 @@ describeWith('chromium', "the panel's pages about the server", () => {
       remark: 'hidden',
     });
     await panel.write('/index/addhost/', { client_id: client, host: 'shop.example.com', target: '127.0.0.1:9', scheme: 'all' });
-  }, timeout);
+  });
 
   test('a platform domain is added, its names are checked while they are typed, and it is only removed when no host uses it', async () => {
     const { page, complaints } = await panel.open('/platform-domains');
@@ -66,7 +64,7 @@ describeWith('chromium', "the panel's pages about the server", () => {
     await answer(page, 'Remove');
     await shows(page, 'No platform domains');
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('settings are changed, and not over somebody else’s change', async () => {
     const { page } = await panel.open('/');
@@ -92,7 +90,7 @@ describeWith('chromium', "the panel's pages about the server", () => {
     await press(page, 'Save');
     await shows(page, 'Changed in the meantime: Global blocklist.');
     expect(await accessibilityProblems(page)).toEqual([]);
-  }, timeout);
+  });
 
   test('the diagnosis of a mistyped host says that nothing matches, and offers the right one; so does its address of the older API', async () => {
     const { page } = await panel.open('/diagnosis');
@@ -121,7 +119,7 @@ describeWith('chromium', "the panel's pages about the server", () => {
     await press(page, 'Diagnose this tunnel');
     await shows(page, 'Visitors are stopped here: Agent.');
     expect(await accessibilityProblems(page)).toEqual([]);
-  }, timeout);
+  });
 
   test('the wall needs a token of its own, shows no secrets, and its address is in no request', async () => {
     const made = await panel.open('/wall');
@@ -144,7 +142,7 @@ describeWith('chromium', "the panel's pages about the server", () => {
     for (const secret of ['key of the secrets', 'password of the tunnel', 'shop.example.com']) expect(text).not.toContain(secret);
     expect(await accessibilityProblems(page)).toEqual([]);
     expect(complaints).toEqual([]);
-  }, timeout);
+  });
 
   test('the wall refuses a token that may write, and says that one was revoked', async () => {
     const { page } = await panel.open('/tokens');
@@ -180,5 +178,5 @@ describeWith('chromium', "the panel's pages about the server", () => {
     }, reader.id);
     await shows(wall.page, 'The token of this screen has ended or was revoked.');
     expect(await accessibilityProblems(wall.page)).toEqual([]);
-  }, timeout);
+  });
 });

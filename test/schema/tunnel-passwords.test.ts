@@ -48,9 +48,9 @@ eitherDialect('passwords of secret and p2p tunnels', (databases) => {
     expect(await message('free elsewhere', elsewhere)).toBeUndefined();
     const locked = () => api.ok('{ lockouts { credential kind source } }');
     expect(await locked()).toEqual({ lockouts: [{ credential: 'TUNNEL_PASSWORD', kind: 'ADDRESS', source: `192.0.2.1#user-${alice.userId}` }] });
-    // Other servers are told, in a message of limited size.
-    const told: string[] = [];
-    api.services.attempts.share({ failed: () => undefined, freed: ({ source }) => told.push(source) });
+    // Other servers are notified, in a message of limited size.
+    const notified: string[] = [];
+    api.services.attempts.share({ failed: () => undefined, freed: ({ source }) => notified.push(source) });
     const tooLong = await api.run('mutation ($source: String!) { freeLockout(kind: NAME, source: $source) }', { source: 'x'.repeat(256) });
     expect(tooLong.errors).toMatchObject([{
       code: 'INVALID_INPUT',
@@ -58,7 +58,7 @@ eitherDialect('passwords of secret and p2p tunnels', (databases) => {
       extensions: { field: 'source', most: 255 },
     }]);
     expect(await api.ok('mutation { freeLockout(kind: ADDRESS, source: "192.0.2.1#user-1") }')).toEqual({ freeLockout: true });
-    expect(told).toEqual(['192.0.2.1#user-1']);
+    expect(notified).toEqual(['192.0.2.1#user-1']);
     expect(await message('also free')).toBeUndefined();
     now += 61_000;
     expect(await locked()).toEqual({ lockouts: [] });

@@ -64,7 +64,7 @@ export function testBrowser(more: readonly string[] = []): { open(url: string, c
         await session.detach();
       }
       await context.setCookie(...cookies);
-      page.setDefaultTimeout(60_000);
+      page.setDefaultTimeout(120_000);
       const complaints: string[] = [];
       page.on('console', (message) => {
         if (message.type() === 'error' || message.type() === 'warn') complaints.push(`${message.type()}: ${message.text()}`);

@@ -1,5 +1,5 @@
 /** Waits until `condition` holds: for what has no event to wait for. Fails after `ms` with what was seen last. */
-export async function eventually<T>(read: () => T, condition: (value: T) => boolean, ms = 40_000): Promise<T> {
+export async function eventually<T>(read: () => T, condition: (value: T) => boolean, ms = 100_000): Promise<T> {
   const until = performance.now() + ms;
   for (;;) {
     const value = read();
@@ -12,7 +12,7 @@ export async function eventually<T>(read: () => T, condition: (value: T) => bool
 }
 
 /** As `eventually`, for what has to be asked for: an API, say. */
-export async function eventuallyAsync<T>(read: () => Promise<T>, condition: (value: T) => boolean, ms = 40_000): Promise<T> {
+export async function eventuallyAsync<T>(read: () => Promise<T>, condition: (value: T) => boolean, ms = 100_000): Promise<T> {
   const until = performance.now() + ms;
   for (;;) {
     const value = await read();

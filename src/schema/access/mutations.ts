@@ -12,7 +12,7 @@ builder.mutationField('freeLockout', (t) =>
       source: t.arg.string({ required: true, description: 'The `source` as returned by `lockouts`.' }),
     },
     resolve: (_root, lockout, context) => {
-      // The other servers are told, in a message of limited size. A name that was guessed may hold a NUL character, so textOf would refuse too much.
+      // The other servers are notified, in a message of limited size. A name that was guessed may hold a NUL character, so textOf would refuse too much.
       if (lockout.source.length > lineLength) throw invalidInput('source', `longer than ${lineLength} characters`, { most: lineLength });
       return context.write(async (_tx, changed) => {
         const ended = context.attempts.free(lockout, context.now());
