@@ -178,8 +178,7 @@ export class ServerSession {
         });
       });
     }
-    this.send({ type: 'bye', code: 'stopped', text: why });
-    this.#mux.close(why);
+    this.#mux.close(why, { type: 'bye', code: 'stopped', text: why });
   }
 
   /** The session is left for one with another server: ends it when its last stream has ended. Some may be on their way while the server learns of it. */

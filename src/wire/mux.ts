@@ -159,10 +159,17 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
     this.#connections.failed(id);
   }
 
-  /** Ends the session cleanly: what was queued is sent, streams are reset. */
-  close(reason: string): void {
+  /**
+   * Ends the session cleanly: what was queued is sent, streams are reset.
+   * @param last a control message that tells the peer why: it must not overtake the ends of streams, as others may
+   */
+  close(reason: string, last?: object): void {
     if (this.#closed) return;
     this.#out.flush();
+    if (last) {
+      this.sendControl(last);
+      this.#out.flush();
+    }
     this.#end(reason);
     this.#socket.end();
     setTimeout(() => this.#socket.destroy(), CLOSE_DELAY_MS).unref();

@@ -134,7 +134,6 @@ export abstract class BridgeSession {
     if (this.#ending) return;
     this.#ending = true;
     this.#end = sessionEndOf[reason] ?? 'lost';
-    this.mux.sendControl({ type: 'bye', code: reason, text });
-    this.mux.close(text);
+    this.mux.close(text, { type: 'bye', code: reason, text });
   }
 }
