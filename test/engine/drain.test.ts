@@ -33,5 +33,5 @@ test('an idle engine drains at once', async () => {
   const server = await startEngine();
   const before = performance.now();
   expect(await server.engine.drain(10_000)).toBe(0);
-  expect(performance.now() - before).toBeLessThan(1000);
+  expect(performance.now() - before).toBeLessThan(5000);
 });

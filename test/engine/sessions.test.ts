@@ -191,7 +191,7 @@ test('an agent that repeats the same wrong vkey does not delay others at its add
   expect(own.map(({ refusal }) => refusal?.code)).toEqual(Array(5).fill('unknown-key'));
   // It waits itself.
   expect(own[4]?.ms).toBeGreaterThan(450);
-  expect((await offer(server, SECOND.vkey)).ms).toBeLessThan(200);
+  expect((await offer(server, SECOND.vkey)).ms).toBeLessThan(own[4]?.ms ?? 0);
   expect(server.log.entries.filter(({ level, msg }) => level >= 40 && /no client has/.test(msg))).toHaveLength(1);
 });
 
@@ -201,7 +201,7 @@ test('guesses from an address do not delay clients that were last seen there; ot
   await Promise.all(Array.from({ length: 30 }, (_, i) => offer(server, `guess ${i}`)));
   const [known, ...others] = await Promise.all([offer(server, CLIENT.vkey), ...Array.from({ length: 4 }, () => offer(server, SECOND.vkey))]);
   expect(known).toEqual({ ms: expect.any(Number), refusal: undefined });
-  expect(known?.ms).toBeLessThan(1000);
+  expect(known?.ms).toBeLessThan(3000);
   expect(others.map(({ refusal }) => refusal)).toContainEqual({
     code: 'busy',
     text: 'too many wrong keys came from this address: try again later',

@@ -205,7 +205,7 @@ describe('TLS', () => {
     relay.inject(Buffer.concat([Buffer.from([23, 3, 3, 0, 32]), Buffer.alloc(32, 7)]));
     const before = performance.now();
     await Promise.all([closed(visitor), server.log.line(/agent disconnected/), log.line(/^connection to .* lost/)]);
-    expect(performance.now() - before).toBeLessThan(2000);
+    expect(performance.now() - before).toBeLessThan(10_000); // without it, when the sign of life is missed
   });
 });
 

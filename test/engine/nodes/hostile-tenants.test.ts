@@ -147,7 +147,7 @@ test('an agent that connects to both nodes again and again, in reserve too, and 
   expect(home.engine.clientState(CLIENT.id)).toMatchObject({ connected: true, connections: 1 });
   const asked = performance.now();
   expect(await roundTrip(visitor, 'after')).toBe('after');
-  expect(performance.now() - asked).toBeLessThan(1000);
+  expect(performance.now() - asked).toBeLessThan(5000);
   expect(reached(entry)).toEqual(['home']);
   for (const { log } of nodes) expect(log.entries.filter(({ msg }) => msg === 'the session with another node was lost')).toEqual([]);
 });
