@@ -1,4 +1,4 @@
-// `npm test`, `npm run endurance`, `npm run fuzz` and `npm run lint`, in a prepared checkout: the first argument names the task.
+// `npm test`, `npm run test:slow`, `npm run endurance`, `npm run fuzz` and `npm run lint`, in a prepared checkout: the first argument names the task.
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { setPriority } from 'node:os';
@@ -8,7 +8,7 @@ import { makeRunDirectory, removeRun } from './support/run-directory.mjs';
 
 /** What ends a run early. */
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-const tasks = { test, endurance, fuzz, lint: () => lint() };
+const tasks = { test, slow, endurance, fuzz, lint: () => lint() };
 const [name, ...words] = process.argv.slice(2);
 try {
   await tasks[name](words);
@@ -24,10 +24,15 @@ async function test(args) {
     say('running the named tests only, without the lint');
     return jest(args);
   }
-  const [, checked] = await Promise.all([jest(args), lintBeside()]);
+  const [, checked] = await Promise.all([jest(['--testMatch', '**/test/**/*.test.ts']), lintBeside()]);
   if (checked.passed) return;
   process.stderr.write(checked.output);
   process.exitCode = 1;
+}
+
+/** Runs the suites that take longer than `npm test` may, which has a short form of each. */
+async function slow(args) {
+  await jest(['--testMatch', '**/test/**/*.slow.ts', ...args]);
 }
 
 /**
@@ -98,7 +103,7 @@ async function endurance(args) {
       'test/store/(search-index|totals)',
       'test/wire/(mux|peer-text|sockets)',
     ];
-  await jest(['--testMatch', '**/test/**/*.(test|endurance).ts', '--runInBand', ...suites]);
+  await jest(['--testMatch', '**/test/**/*.(test|slow|endurance).ts', '--runInBand', ...suites]);
 }
 
 /**

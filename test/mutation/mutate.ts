@@ -12,7 +12,7 @@ import type { Mutant } from './operators.ts';
 import { allMutants, copyWithMutants, repositoryFiles } from './program.ts';
 import { modules, sample } from './sample.ts';
 import { SuiteProcess } from './suite-process.ts';
-import { SuiteGraph } from './suites.ts';
+import { isSuite, SuiteGraph } from './suites.ts';
 import { tryOut, type Trial } from './trial.ts';
 
 /**
@@ -67,7 +67,7 @@ const chosen = sample(
 if (chosen.length === 0) throw new Error(`there is nothing to change in ${positionals.join(', ')}`);
 const copy = path.join(cache, 'copy');
 await copyWithMutants(root, copy, files, mutants);
-const graph = await SuiteGraph.of(root, files.filter((file) => file.endsWith('.test.ts')));
+const graph = await SuiteGraph.of(root, files.filter(isSuite));
 const measurements = new Measurements(path.join(cache, 'measurements.json'), root, graph, mutants);
 
 // One PostgreSQL server for all suites, where it is installed; it ends with its input, which ends with this program.

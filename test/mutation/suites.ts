@@ -9,6 +9,11 @@ const THREADS: ReadonlyArray<readonly [starter: string, thread: string]> = [
 ];
 type Imports = ReadonlyMap<string, readonly string[]>;
 
+/** Whether a file is a suite of `npm test` or of `npm run test:slow`. */
+export function isSuite(file: string): boolean {
+  return /\.(?:test|slow)\.ts$/.test(file);
+}
+
 /** More than any suite's distance. */
 const LAST = 100;
 
@@ -62,7 +67,7 @@ export class SuiteGraph {
       for (const importer of this.#importers.get(at) ?? []) if (!distances.has(importer)) distances.set(importer, distance + 1);
     }
     const words = new Set(wordsOf(file));
-    const ranks = Array.from(distances).filter(([each]) => each.endsWith('.test.ts'))
+    const ranks = Array.from(distances).filter(([each]) => isSuite(each))
       .map(([suite, distance]) => ({
         suite,
         rank: (this.startsProgram(suite) ? LAST : 0) + distance - 1.5 * new Set(wordsOf(suite).filter((word) => words.has(word))).size,

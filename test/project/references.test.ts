@@ -56,9 +56,16 @@ test('every document that code or documents name by its path exists', () => {
 
 /** Whether a document can name this: a file or folder of the repository, a suite without the end of its name (as arguments of `npm test`), or what the generators write. */
 function exists(name: string): boolean {
-  const all = ['', '.test.ts', '.endurance.ts'].map((end) => path.join(root, name.replace(/\/$/, '') + end));
+  const all = ['', '.test.ts', '.slow.ts', '.endurance.ts'].map((end) => path.join(root, name.replace(/\/$/, '') + end));
   return all.some((file) => existsSync(file)) || /\/generated(?:\/|$)/.test(name);
 }
+
+test('every suite of `npm run test:slow` names its short form in `npm test`', () => {
+  const slow = tracked.filter((file) => file.endsWith('.slow.ts'));
+  expect(slow.length).toBeGreaterThan(0);
+  const shortForms = slow.map((file) => ({ file, short: /^\/\/ Short form: (test\/\S+)$/m.exec(read(file))?.[1] }));
+  expect(shortForms.filter(({ short }) => !short?.endsWith('.test.ts') || !tracked.includes(short))).toEqual([]);
+});
 
 /** Files that a release makes. */
 const released: ReadonlySet<string> = new Set(['adit-agent.mjs']);

@@ -15,6 +15,8 @@ import { removeScratchDirectories } from '../support/scratch.ts';
 import { everywhere, graphql, joinServers, settingsOf, type TogetherServer } from '../support/several-servers.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
+// Short form: test/engine/acme/shared.test.ts
+
 afterEach(endChildren);
 afterAll(removeScratchDirectories);
 
