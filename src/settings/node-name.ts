@@ -22,9 +22,10 @@ export function processName(name: string, number: number): string {
 /**
  * The name of this node: the setting, or else the host name of the first start. That name is kept in the data directory, since a container has another host name each time it is
  * created.
+ * @param machine the host name
  * @throws the system's error if the file can't be read or written
  */
-export async function ownNodeName({ node, dataDir }: Pick<Settings, 'node' | 'dataDir'>): Promise<string> {
+export async function ownNodeName({ node, dataDir }: Pick<Settings, 'node' | 'dataDir'>, machine = hostname()): Promise<string> {
   if (node !== '') return node;
   const file = nodeNameFile(dataDir);
   try {
@@ -33,7 +34,7 @@ export async function ownNodeName({ node, dataDir }: Pick<Settings, 'node' | 'da
   } catch (error) {
     if (!isMissing(error)) throw error;
   }
-  const name = hostname().replaceAll(/[^\w.-]/g, '-').slice(0, MAX_LENGTH) || 'node';
+  const name = machine.replaceAll(/[^\w.-]/g, '-').slice(0, MAX_LENGTH) || 'node';
   await keepPrivately(file, `${name}\n`);
   return name;
 }

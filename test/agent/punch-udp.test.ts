@@ -1,6 +1,7 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
+import { Candidates } from '../../src/agent/direct/candidates.ts';
 import { PathKey, Probe, type ProbeKind } from '../../src/agent/direct/path-key.ts';
 import { punchUdp } from '../../src/agent/direct/punch-udp.ts';
 import { Signal } from '../../src/agent/direct/signal.ts';
@@ -75,4 +76,18 @@ test('the agent confirms the address that the visitor chose', async () => {
   raw.destroy();
   signal.destroy();
   close();
+});
+
+test('beside eight addresses that the peer has named, eight that its packets come from are tried, each once, if packets may be sent there', () => {
+  const candidates = new Candidates(4);
+  const named = Array.from({ length: 8 }, (_, index) => ({ host: `203.0.113.${index}`, port: 9 }));
+  expect(named.map((one) => candidates.add(one))).toEqual(Array(8).fill(true));
+  const others = [...named.slice(0, 7).map(({ host }) => ({ host, port: 10 })), { host: '198.51.100.1', port: 9 }];
+  const refused = [named[7], { host: '127.0.0.1', port: 9 }, { host: '::1', port: 9 }, { host: '2001:db8::1', port: 9 }].map((one) =>
+    one && candidates.add(one)
+  );
+  expect(refused).toEqual([false, false, false, false]);
+  expect(others.map((one) => candidates.add(one))).toEqual(Array(8).fill(true));
+  expect(candidates.add({ host: '198.51.100.2', port: 9 })).toBe(false);
+  expect([...candidates]).toEqual([...named, ...others]);
 });

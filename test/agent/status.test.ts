@@ -1,6 +1,11 @@
+import { once } from 'node:events';
+import { existsSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
 import process from 'node:process';
 import { afterEach, expect, test } from '@jest/globals';
 import { agentStatus } from '../../src/agent/program.ts';
+import { askAgents } from '../../src/agent/status/ask-agents.ts';
 import type { Snapshot } from '../../src/agent/status/snapshot-schema.ts';
 import { serveStatus } from '../../src/agent/status/status-socket.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
@@ -33,4 +38,30 @@ test('a running agent says its state, as text or JSON, when all agents are asked
   expect(await agentStatus('/etc/adit/other.toml', false)).toBeUndefined();
   await close();
   expect(await agentStatus(undefined, true)).toBeUndefined();
+});
+
+test('answers of several agents are in the order of their processes, whole however they arrive; the socket of a killed one is removed', async () => {
+  const place = path.join(directory, 'several');
+  mkdirSync(place);
+  const snapshot = (pid: number): Snapshot => ({ pid, version: '1.2.3', config: '/etc/adit/ä.toml', problems: [], session: null, entries: null, visitors: [] });
+  const servers = [10, 9].map((pid) =>
+    net.createServer((socket) => {
+      const bytes = Buffer.from(JSON.stringify(snapshot(pid)));
+      const inside = bytes.indexOf('ä') + 1;
+      socket.write(bytes.subarray(0, inside), () => setImmediate(() => socket.end(bytes.subarray(inside))));
+    }).listen(path.join(place, `adit-agent-${pid}.sock`))
+  );
+  const killed = net.createServer().listen(path.join(place, 'killed'));
+  await Promise.all([...servers, killed].map((server) => once(server, 'listening')));
+  linkSync(path.join(place, 'killed'), path.join(place, 'adit-agent-3.sock'));
+  killed.close();
+  await once(killed, 'close');
+  writeFileSync(path.join(place, 'adit-agent-4.sock.old'), '');
+  expect(await askAgents(place)).toEqual([snapshot(9), snapshot(10)]);
+  expect(['adit-agent-3.sock', 'adit-agent-4.sock.old', 'adit-agent-9.sock'].map((name) => existsSync(path.join(place, name)))).toEqual([false, true, true]);
+  expect(await askAgents(path.join(place, 'none'))).toEqual([]);
+  const busy = net.createServer((socket) => socket.on('error', () => {}).end('x'.repeat(17 * 1024 * 1024))).listen(path.join(place, 'adit-agent-5.sock'));
+  await once(busy, 'listening');
+  await expect(askAgents(place)).rejects.toThrow('adit-agent-5.sock sent too long an answer');
+  for (const server of [...servers, busy]) server.close();
 });

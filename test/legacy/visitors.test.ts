@@ -28,7 +28,7 @@ describe('/auth/ipwhiteauth/', () => {
   test("allows the caller's address by the digest of the key (contract 3.2) and the password", async () => {
     const { api, ask } = await start();
     expect(digest).toBe('cb3bae31bb1c443fbf3db8889055f2fe');
-    expect(await ask({ vkey: digest.toUpperCase(), pass: 'open the door' })).toEqual(answers.ok);
+    expect(await ask({ vkey: ` ${digest.toUpperCase()}\n`, pass: 'open the door' })).toEqual(answers.ok);
     expect(api.engine.letInAddresses).toEqual(new Set(['1 127.0.0.1']));
   });
 
@@ -45,6 +45,8 @@ describe('/auth/ipwhiteauth/', () => {
     ['a network', { vkey: digest, pass: 'open the door', ip: '10.0.0.0/8' }, answers.params],
     ['no address', { vkey: digest, pass: 'open the door', ip: 'here' }, answers.params],
     ['the key itself', { vkey: 'a1b2c3d4e5', pass: 'open the door' }, answers.key],
+    ['blanks around the password', { vkey: digest, pass: ' open the door ' }, answers.password],
+    ['a blank password', { vkey: digest, pass: ' ' }, answers.params],
     ['another password', { vkey: digest, pass: 'let me out' }, answers.password],
   ])('admits nobody with %s', async (_, parameters, answer) => {
     const { api, ask } = await start();

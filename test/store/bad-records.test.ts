@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { BadRecords } from '../../src/store/bad-records.ts';
 import type { CounterBatch } from '../../src/store/hot/counters.ts';
 import { StateSaver } from '../../src/store/state-saver.ts';
 import type { TestStore } from '../support/test-store.ts';
@@ -116,4 +117,34 @@ eachDialect('running state', (databases) => {
     await store.saveCounters({ clients: [{ id: ids[0] ?? 0, ...seen, inletBytes: 5, exportBytes: MOST }], tunnels: [], hosts: [] });
     expect(await store.db.trafficSample.count({ where: { resource: 'user', inletBytes: MOST } })).toBeGreaterThan(0);
   });
+});
+
+test('bad records of a batch are apart, each alone, until they are stored; each is said once, the first 20 of a line by name, and 1,000 are known at most', () => {
+  const bad = new BadRecords();
+  const row = { rate: 0, connections: 0, inletBytes: 0, exportBytes: 0 };
+  const batchOf = (clients: readonly number[], tunnels: readonly number[], hosts: readonly number[]): CounterBatch => ({
+    clients: clients.map((id) => ({ id, ...seen, ...row })),
+    tunnels: tunnels.map((id) => ({ id, running: true, ...row })),
+    hosts: hosts.map((id) => ({ id, ...row })),
+  });
+  const batch = batchOf([1, 2], [1, 2], [1, 2]);
+  expect(bad.apart(batch)).toEqual({ others: batch, bad: [] });
+  bad.add(['tunnel 1', 'host 2'], new Error('the first'));
+  bad.add(['host 2'], new Error('of a known one'));
+  expect(bad.apart(batch)).toEqual({ others: batchOf([1, 2], [2], [1]), bad: [batchOf([], [1], []), batchOf([], [], [2])] });
+  const log = new LogRecorder();
+  const said = () => log.entries.splice(0).map(({ err, count, records }) => ({ err, count, records }));
+  bad.tell(log.logger);
+  bad.tell(log.logger);
+  expect(said()).toEqual([{ err: expect.objectContaining({ message: 'the first' }), count: 2, records: ['tunnel 1', 'host 2'] }]);
+  bad.stored(batchOf([2], [1], []));
+  expect(bad.apart(batch).bad).toEqual([batchOf([], [], [2])]);
+  const names = Array.from({ length: 1000 }, (_, index) => `client ${index + 1}`);
+  bad.add(names, new Error('of many'));
+  bad.tell(log.logger);
+  expect(said()).toEqual([{ err: expect.objectContaining({ message: 'of many' }), count: 999, records: names.slice(0, 20) }]);
+  expect(bad.apart(batchOf([999, 1000], [], [])).others).toEqual(batchOf([1000], [], []));
+  bad.stored(batchOf([], [], [2]));
+  bad.add(['client 1000'], new Error('again'));
+  expect(bad.apart(batchOf([999, 1000], [], [2])).others).toEqual(batchOf([], [], [2]));
 });

@@ -16,6 +16,29 @@ forbidden6.addSubnet('::ffff:0:0', 96, 'ipv6');
 forbidden6.addSubnet('fe80::', 10, 'ipv6');
 forbidden6.addSubnet('ff00::', 8, 'ipv6');
 
+/** The addresses that this side tries: those that the peer named, and those that its probes come from. There is a limit, since a peer could name others than its own. */
+export class Candidates implements Iterable<Endpoint> {
+  readonly #tried: Endpoint[] = [];
+  readonly #family: number;
+
+  /** @param family 4 or 6: what our socket can reach */
+  constructor(family: number) {
+    this.#family = family;
+  }
+
+  /** Adds an address. @returns false if it is known or may not be tried */
+  add({ host, port }: Endpoint): boolean {
+    const known = this.#tried.some((other) => host === other.host && port === other.port);
+    if (known || this.#tried.length >= 2 * MAX_CANDIDATES || !isUsable({ host, port }, this.#family)) return false;
+    this.#tried.push({ host, port });
+    return true;
+  }
+
+  [Symbol.iterator](): Iterator<Endpoint> {
+    return this.#tried.values();
+  }
+}
+
 /** Whether packets may be sent to an address that the peer named. @param family 4 or 6: what our socket can reach */
 export function isUsable({ host }: Endpoint, family: number): boolean {
   if (isIP(host) !== family) return false;

@@ -1,9 +1,8 @@
 import type UDX from 'udx-native';
 import type { UdxSocket } from 'udx-native';
-import { MAX_CANDIDATES } from '../../wire/direct-messages.ts';
 import type { MuxOptions } from '../../wire/mux.ts';
 import { type Endpoint, stunMapped, stunRequest } from '../../wire/stun.ts';
-import { isUsable, ownCandidates } from './candidates.ts';
+import { Candidates, ownCandidates } from './candidates.ts';
 import { type DirectRole, type PathKey, Probe } from './path-key.ts';
 import { NoPathError, type Punched, type PunchOptions } from './punch.ts';
 import { type StreamIds, udxDuplex } from './udx.ts';
@@ -44,7 +43,7 @@ class UdpPunch {
   readonly #socket: UdxSocket;
   /** One request for each of the server's ports: a NAT that maps them to different ports usually can't be punched. */
   readonly #requests: { readonly port: number; readonly request: Buffer; mapped?: Endpoint }[];
-  readonly #candidates: Endpoint[] = [];
+  readonly #candidates: Candidates;
   /** The visitor: the first address that answered. */
   #choice: Endpoint | undefined;
   #reported = false;
@@ -60,6 +59,7 @@ class UdpPunch {
     this.#role = options.role;
     this.#key = options.key;
     this.#family = options.stun.family;
+    this.#candidates = new Candidates(this.#family);
     this.#requests = options.stun.ports.map((port) => ({ port, request: stunRequest() }));
     this.#socket = udx.createSocket();
     this.#socket.bind(0, this.#family === 4 ? '0.0.0.0' : '::');
@@ -93,7 +93,7 @@ class UdpPunch {
         this.#timer = setInterval(() => this.#tick(), TICK_MS);
         this.#tick();
         signal.receive('candidates').then(({ candidates }) => {
-          for (const candidate of candidates) this.#add(candidate);
+          for (const candidate of candidates) this.#candidates.add(candidate);
           this.#tick();
         }).catch(reject);
       });
@@ -113,14 +113,6 @@ class UdpPunch {
     this.#socket.trySend(this.#key.probe(kind), to.port, to.host);
   }
 
-  /** Adds an address to try: named by the peer, or the source of a packet. */
-  #add(candidate: Endpoint): boolean {
-    const known = this.#candidates.some(({ host, port }) => host === candidate.host && port === candidate.port);
-    if (known || this.#candidates.length >= 2 * MAX_CANDIDATES || !isUsable(candidate, this.#family)) return false;
-    this.#candidates.push(candidate);
-    return true;
-  }
-
   #onMessage(message: Buffer, { host, port }: Endpoint): void {
     const from = { host: host.startsWith('::ffff:') ? host.slice(7) : host, port };
     const kind = this.#key.read(message);
@@ -128,7 +120,7 @@ class UdpPunch {
     else if (kind === Probe.ASK) {
       this.#send(Probe.ANSWER, from);
       // A NAT may have mapped the peer to a port that the peer didn't know when it named its candidates.
-      if (this.#add(from)) this.#send(Probe.ASK, from);
+      if (this.#candidates.add(from)) this.#send(Probe.ASK, from);
     } else if (this.#role === 'agent' && kind === Probe.CHOOSE) {
       this.#send(Probe.CHOSEN, from);
       this.#found(from);

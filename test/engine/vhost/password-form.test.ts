@@ -97,11 +97,26 @@ test.each([
   ['Sec-Fetch-Site: cross-site'],
   ['Sec-Fetch-Site: same-site'],
   ['Origin: http://evil.test'],
+  [`Origin: http://evil.test/http://${name}`],
+  [`Origin: ${name}.evil.test`],
   ['Origin: null'],
 ])('another site cannot have it said: %s', async (field) => {
   expect(await ask(`POST ${PATH}`, [urlencoded, field], form({ password }))).toMatch(/^HTTP\/1.1 401 /);
   expect(await ask('GET /')).toMatch(/^HTTP\/1.1 401 /);
   expect(attempts.lockouts(Date.now())).toEqual([]);
+});
+
+test('a page of the host itself may, however its name is written, and so may somebody who typed the address', async () => {
+  const body = form({ password });
+  const fields = [
+    `Host: ${name.toUpperCase()}`,
+    `Origin: HTTPS://${name}`,
+    'Sec-Fetch-Site: none',
+    urlencoded,
+    `Content-Length: ${body.length}`,
+    'Connection: close',
+  ];
+  expect(await exchange(rig.httpPort, `POST ${PATH} HTTP/1.1\r\n${fields.join('\r\n')}\r\n\r\n${body}`)).toMatch(/^HTTP\/1.1 303 /);
 });
 
 test('wrong passwords are throttled by address, as everywhere', async () => {
