@@ -80,12 +80,12 @@ describe('mutants', () => {
   });
 
   test('are tried with the suites that import what they change, the closest first, those that start the program last', async () => {
-    const graph = await SuiteGraph.of(root, ['test/rules/lists.test.ts', 'test/wire/mux.test.ts', 'test/legacy/lists.test.ts', 'test/e2e/connections.test.ts']);
-    expect(graph.suitesFor('src/rules/ip-list.ts')).toEqual(['test/rules/lists.test.ts', 'test/legacy/lists.test.ts', 'test/e2e/connections.test.ts']);
+    const graph = await SuiteGraph.of(root, ['test/rules/lists.test.ts', 'test/wire/mux.test.ts', 'test/legacy/lists.test.ts', 'test/e2e/connections.slow.ts']);
+    expect(graph.suitesFor('src/rules/ip-list.ts')).toEqual(['test/rules/lists.test.ts', 'test/legacy/lists.test.ts', 'test/e2e/connections.slow.ts']);
     expect(graph.suitesFor('src/wire/mux.ts')[0]).toBe('test/wire/mux.test.ts');
     expect(graph.filesOf('test/rules/lists.test.ts')).toEqual(expect.arrayContaining(['test/rules/lists.test.ts', 'src/rules/ip-list.ts']));
     expect(graph.filesOf('test/rules/lists.test.ts')).not.toContain('src/wire/mux.ts');
-    expect(graph.startsProgram('test/e2e/connections.test.ts')).toBe(true);
+    expect(graph.startsProgram('test/e2e/connections.slow.ts')).toBe(true);
     expect(graph.startsProgram('test/wire/mux.test.ts')).toBe(false);
   });
 });

@@ -78,7 +78,7 @@ function ignored(): void {
  * A visitor's HTTP/2 connection, from the handshake to the end of its socket.
  *
  * Close no stream and no session while another stream's `close` is being handled: use `setImmediate`. The visitor's reset is still being read then, and
- * Node would write empty frames of the stream that was reset until no memory is left (nodejs/node#52952; test/e2e/http2-resets.test.ts).
+ * Node would write empty frames of the stream that was reset until no memory is left (nodejs/node#52952; test/e2e/http2-resets.slow.ts).
  */
 export class Http2Session {
   /** What waits for the visitor other than the bodies of responses. */
