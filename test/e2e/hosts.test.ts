@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import http from 'node:http';
+import http2 from 'node:http2';
 import https from 'node:https';
 import path from 'node:path';
 import readline from 'node:readline';
@@ -123,7 +124,7 @@ test('a change drops no connection of another host, of another path of the same 
   origin.close();
 });
 
-test("a platform domain serves its prefixes over https with the wildcard's certificate", async () => {
+test("a platform domain serves its prefixes over HTTPS and HTTP/2 with the wildcard's certificate", async () => {
   const { server, clientId } = await serve((await startEcho()).address);
   const target = await startOrigin();
   const [CertFilePath, KeyFilePath] = [path.join(directory, 'cert.pem'), path.join(directory, 'key.pem')];
@@ -140,6 +141,10 @@ test("a platform domain serves its prefixes over https with the wildcard's certi
   });
   const answer = await ask(server, 'shop.p.example.com', { secure: true, path: '/x?y', ca: covering.certificate, rejectUnauthorized: true });
   expect(JSON.parse(answer.text)).toMatchObject({ url: '/x?y', headers: { 'x-forwarded-proto': 'https' } });
+  const session = http2.connect(`https://127.0.0.1:${server.secureHostsPort}`, { servername: 'shop.p.example.com', ca: covering.certificate });
+  const stream = session.request({ ':authority': 'shop.p.example.com', ':path': '/by?2' });
+  expect(JSON.parse((await stream.setEncoding('utf8').toArray()).join(''))).toMatchObject({ url: '/by?2', headers: { host: 'shop.p.example.com' } });
+  session.close();
   const moved = { cert: path.join(directory, 'cert2.pem'), key: path.join(directory, 'key2.pem') };
   await Promise.all([writeFile(moved.cert, covering.certificate), writeFile(moved.key, covering.key)]);
   expect(await save([{ ID: 'p', Wildcard: '*.p.example.com', CertFilePath: moved.cert, KeyFilePath: moved.key }])).toMatchObject({ status: 1 });

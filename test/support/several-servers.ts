@@ -101,3 +101,12 @@ export async function everywhere(
 ): Promise<void> {
   await Promise.all(servers.map((server) => eventuallyAsync(() => graphql(server, query), expected)));
 }
+
+const traffic = z.object({
+  client: z.object({ runtime: z.object({ connected: z.boolean(), inletBytes: z.number(), exportBytes: z.number(), connections: z.number() }) }),
+});
+
+/** The state of a client, as a server says it. */
+export async function stateOf(server: TogetherServer, clientId: number) {
+  return traffic.parse(await graphql(server, `{ client(id: ${clientId}) { runtime { connected inletBytes exportBytes connections } } }`)).client.runtime;
+}

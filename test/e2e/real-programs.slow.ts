@@ -9,6 +9,8 @@ import { type PlatformSite, startPlatformSite } from '../support/platform-site.t
 import { describeWith } from '../support/programs.ts';
 import { startWebTarget, type WebTarget } from '../support/web-target.ts';
 
+// Short form: test/e2e/hosts.test.ts
+
 let target: WebTarget;
 let site: PlatformSite;
 

@@ -14,6 +14,8 @@ import { aditNodes, everywhere } from '../support/several-servers.ts';
 import { roundTrip, startEcho, visit } from '../support/target.ts';
 import { version } from '../../src/version.ts';
 
+// Short form: test/e2e/several-servers.test.ts
+
 afterEach(endChildren);
 afterAll(removeScratchDirectories);
 

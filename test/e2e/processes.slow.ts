@@ -11,7 +11,6 @@ import { z } from 'zod';
 import { runProcesses } from '../../src/processes/run-processes.ts';
 import { covering } from '../support/certificates.ts';
 import { Child, endChildren } from '../support/child.ts';
-import { endurance } from '../support/endurance.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
@@ -23,6 +22,8 @@ import { aditNodes, everywhere, graphql, settingsOf } from '../support/several-s
 import { occupyPort, readAll, refusal, startEcho, visit } from '../support/target.ts';
 import { startAgent as startOwnAgent } from '../support/tunnel.ts';
 import { udpEcho, udpPeer } from '../support/udp.ts';
+
+// Short form: test/processes/port-handles.test.ts
 
 const COUNT = 2;
 const OCCUPIED = { status: 0, msg: 'The port cannot be opened because it may has been occupied or is no longer allowed.' };
@@ -220,20 +221,17 @@ describeWith('initdb', 'several processes of one server', () => {
     // At most the one that was connected through the process when it died.
     expect(failures.slice(1)).toEqual([]);
 
-    // In `npm test`, test/e2e/home-killed freezes a server.
-    if (endurance) {
-      const frozen = await eventuallyAsync(homeOf, (name) => name !== undefined && name !== home) ?? '';
-      // With the process that was started again.
-      await agent.says(/agent: connected to[^]*agent: connected to[^]*agent: session in reserve with \S+\n(?![^]*agent: session in reserve with \S+ ended)/);
-      const pid = await pidOf(frozen);
-      process.kill(pid, 'SIGSTOP');
-      const [atFreeze, lost] = [served, failures.length];
-      await eventually(() => served, (count) => count > atFreeze + 20, 30_000);
-      process.kill(pid, 'SIGCONT');
-      await agent.says(/it did not answer within 500 ms/);
-      // Those that the frozen process had accepted.
-      expect(failures.length - lost).toBeLessThanOrEqual(3);
-    }
+    const frozen = await eventuallyAsync(homeOf, (name) => name !== undefined && name !== home) ?? '';
+    // With the process that was started again.
+    await agent.says(/agent: connected to[^]*agent: connected to[^]*agent: session in reserve with \S+\n(?![^]*agent: session in reserve with \S+ ended)/);
+    const pid = await pidOf(frozen);
+    process.kill(pid, 'SIGSTOP');
+    const [atFreeze, lost] = [served, failures.length];
+    await eventually(() => served, (count) => count > atFreeze + 20, 30_000);
+    process.kill(pid, 'SIGCONT');
+    await agent.says(/it did not answer within 500 ms/);
+    // Those that the frozen process had accepted.
+    expect(failures.length - lost).toBeLessThanOrEqual(3);
     stopped.abort();
     await visitors;
     child.kill('SIGTERM');

@@ -5,6 +5,8 @@ import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts
 import { serve } from '../support/served.ts';
 import { roundTrip, startEcho, visit } from '../support/target.ts';
 
+// Short form: test/e2e/several-servers.test.ts
+
 describeWith('initdb', 'a server on PostgreSQL', () => {
   let postgresql: PostgresqlServer;
   beforeAll(async () => {
