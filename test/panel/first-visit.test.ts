@@ -8,7 +8,7 @@ import { startAgent } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
 import { scratchDirectory } from '../support/scratch.ts';
 import { accessibilityProblems } from './axe.ts';
-import { enter, logIn, password, press, shows, testPanel } from './panel.ts';
+import { enter, listsRows, logIn, password, press, shows, testPanel } from './panel.ts';
 
 describeWith('chromium', 'the panel of a fresh server', () => {
   const panel = testPanel();
@@ -20,6 +20,7 @@ describeWith('chromium', 'the panel of a fresh server', () => {
 
   test('the first visit leads from the login through client, agent and tunnel to the first bytes; then the agent leaves and comes back', async () => {
     const { page, complaints } = await panel.openLoggedOut('/');
+    expect(await accessibilityProblems(page)).toEqual([]);
     await logIn(page, 'admin', password);
     await shows(page, 'What is the machine called?');
     expect(new URL(page.url()).pathname).toBe('/adit/welcome');
@@ -59,6 +60,9 @@ describeWith('chromium', 'the panel of a fresh server', () => {
     await shows(page, 'The agent has been away since');
     await startAgent(panel.server(), key, {}, 'pinned');
     await page.waitForFunction(() => !document.body.innerText.includes('The agent has been away') && document.querySelector('.badge-ok') !== null);
+    await press(page, 'Clients');
+    await listsRows(page, ['first machine']);
+    expect(await accessibilityProblems(page)).toEqual([]);
     // The login that is needed first is the browser's own complaint.
     expect(complaints.filter((text) => !text.includes('401'))).toEqual([]);
   });

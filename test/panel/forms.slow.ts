@@ -4,6 +4,8 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { enter, press, problemsAt, shows, testPanel } from './panel.ts';
 
+// Short form: test/panel/first-visit.test.ts
+
 /** Moves the focus with Tab until it is on the control with this id. */
 async function tabTo(page: Page, id: string): Promise<void> {
   for (let steps = 0; steps < 60; steps++) {

@@ -5,6 +5,8 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { password, press, shows, testPanel } from './panel.ts';
 
+// Short form: test/http/graphql.test.ts
+
 /** The most bytes that GraphiQL loads, compressed. */
 const mostBytes = 400 * 1024;
 

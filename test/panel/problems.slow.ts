@@ -5,6 +5,8 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, enter, hides, logIn, password, press, shows, testPanel } from './panel.ts';
 
+// Short form: test/panel/first-visit.test.ts
+
 /** Logs in above the page. */
 async function logInAgain(page: Page): Promise<void> {
   await page.type('input[name=username]', 'admin');

@@ -8,6 +8,8 @@ import { scratchDirectory } from '../support/scratch.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, enter, hides, listsRows, logIn, password, press, problemsAt, shows, testPanel } from './panel.ts';
 
+// Short form: test/panel/first-visit.test.ts
+
 /** Addresses that show the viewer neither a page nor a form. */
 async function hasNoPages(page: Page, names: readonly string[]): Promise<void> {
   for (const name of names) {

@@ -3,6 +3,8 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, enter, hides, press, problemsAt, shows, testPanel } from './panel.ts';
 
+// Short form: test/panel/first-visit.test.ts
+
 describeWith('chromium', "the panel's pages about the server", () => {
   const panel = testPanel();
   let client = 0;

@@ -6,6 +6,8 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, hides, listsRows, press, shows, testPanel } from './panel.ts';
 
+// Short form: test/panel/first-visit.test.ts
+
 describeWith('chromium', 'the page of a client', () => {
   const panel = testPanel('/adit', 'https://127.0.0.1');
   let target: Server;

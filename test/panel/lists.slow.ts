@@ -7,6 +7,8 @@ import { describeWith } from '../support/programs.ts';
 import { accessibilityProblems } from './axe.ts';
 import { answer, choose, chooseEntry, enter, hides, listsRows, press, shows, testPanel } from './panel.ts';
 
+// Short form: test/panel/first-visit.test.ts
+
 /** The most bytes that the first page loads. */
 const mostBytes = 300 * 1024;
 

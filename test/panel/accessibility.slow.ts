@@ -7,7 +7,9 @@ import { pages, seedPages, settle, show, type Variant, variants } from './pages.
 import { testPanel } from './panel.ts';
 import { states } from './states.ts';
 
-/** In `npm test`, every eighth page and state is looked at, in one of the four ways; the suites of the pages look at others. */
+// Short form: test/panel/first-visit.test.ts
+
+/** In `npm run test:slow`, every eighth page and state is looked at, in one of the four ways; the suites of the pages look at others. */
 function looked<T>(all: readonly T[], variant: Variant): readonly T[] {
   return endurance ? all : all.filter((_each, at) => at % (8 * variants.length) === 8 * variants.indexOf(variant));
 }
