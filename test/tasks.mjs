@@ -1,6 +1,6 @@
-// `npm test`, `npm run test:slow`, `npm run endurance`, `npm run fuzz` and `npm run lint`, in a prepared checkout: the first argument names the task.
+// `npm test`, `npm run test:slow`, `npm run test:postgresql`, `npm run endurance`, `npm run fuzz` and `npm run lint`, in a prepared checkout: the first argument names the task.
 import { spawn } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import process from 'node:process';
 import { PrepareError, root, run, say } from '../src/prepare/run.mjs';
@@ -8,7 +8,7 @@ import { makeRunDirectory, removeRun } from './support/run-directory.mjs';
 
 /** What ends a run early. */
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-const tasks = { test, slow, endurance, fuzz, lint: () => lint() };
+const tasks = { test, slow, postgresql, endurance, fuzz, lint: () => lint() };
 const [name, ...words] = process.argv.slice(2);
 try {
   await tasks[name](words);
@@ -33,6 +33,13 @@ async function test(args) {
 /** Runs the suites that take longer than `npm test` may, which has a short form of each. */
 async function slow(args) {
   await jest(['--testMatch', '**/test/**/*.slow.ts', ...args]);
+}
+
+/** Runs on PostgreSQL what `npm test` runs on SQLite, except test/e2e: the suites with `eitherDialect` (test/support/database.ts). */
+async function postgresql(args) {
+  process.env.ADIT_TEST_ON = 'postgresql';
+  const suites = testFiles().filter((name) => /^test\/(?!e2e\/).*\.test\.ts$/.test(name) && readFileSync(root + name, 'utf8').includes('eitherDialect('));
+  await jest(['--testMatch', ...suites.map((name) => `**/${name}`), '--testNamePattern', ' on PostgreSQL ', ...args]);
 }
 
 /**
@@ -103,7 +110,10 @@ async function endurance(args) {
       'test/store/(search-index|totals)',
       'test/wire/(mux|peer-text|sockets)',
     ];
-  await jest(['--testMatch', '**/test/**/*.(test|slow|endurance).ts', '--runInBand', ...suites]);
+  // A slow suite that only runs another one in a longer form is done by that one.
+  const forms = testFiles().filter((name) => name.endsWith('.slow.ts') && /^import '.*\.test\.ts';$/m.test(readFileSync(root + name, 'utf8')));
+  const all = ['**/test/**/*.(test|slow|endurance).ts', ...forms.map((name) => `!**/${name}`)];
+  await jest(['--testMatch', ...all, '--runInBand', ...suites]);
 }
 
 /**
@@ -117,6 +127,11 @@ async function fuzz(args) {
   process.env.ADIT_FUZZ_END = String(end);
   process.exitCode = 0;
   while (Date.now() < end && process.exitCode === 0) await endurance(args.length > 0 ? args : ['test/fuzz/']);
+}
+
+/** The paths of everything in `test`. */
+function testFiles() {
+  return readdirSync(`${root}test`, { recursive: true }).map((name) => `test/${name}`);
 }
 
 /** Runs jest in our terminal, and uses its exit code as ours. Then removes what it left behind, which is an error after a success, and expected after an interruption. */

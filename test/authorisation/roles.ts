@@ -1,4 +1,4 @@
-import { endurance } from '../support/endurance.ts';
+import { endurance, isShort } from '../support/endurance.ts';
 import { callerGroups, type CallerName, type Target, targetNames, targets } from './world.ts';
 
 /** The least that a caller has to be. */
@@ -60,8 +60,8 @@ export interface CallToAuthorise {
 }
 
 /**
- * Callers, and the owners of the record that a call is about: in the endurance every combination that can make a difference, in `npm test` enough of them to notice each rule that is
- * missing. A call that names no record is the same for all of them.
+ * Callers, and the owners of the record that a call is about: in the endurance every combination that can make a difference, in `npm run test:slow` enough of them to notice each rule
+ * that is missing, in `npm test` one for each rule. A call that names no record is the same for all of them.
  */
 export function combinations({ at, sent, isRefused, hasExceptions }: CallToAuthorise): Array<{ readonly caller: CallerName; readonly target: Target }> {
   const different = [...new Map(targetNames.toReversed().map((target) => [sent(targets[target]), target])).values()].toReversed();
@@ -78,6 +78,8 @@ export function combinations({ at, sent, isRefused, hasExceptions }: CallToAutho
 function targetsFor(caller: CallerName, isRefused: boolean, at: number): ReadonlyArray<Target | undefined> {
   if (endurance) return isRefused ? ['own', 'unassigned'] : targetNames;
   if (isRefused) return [caller === 'disabled user' ? 'unassigned' : 'own'];
+  // The others may do what a user may.
+  if (isShort && !isAdministrator(caller) && !isWall(caller)) return groups[1]?.includes(caller) ? ['own', "another's"] : [];
   if (isAdministrator(caller)) return [(['own', "another's", 'unassigned'] as const)[at % 3], 'missing'];
   if (caller === 'other user') return ['own'];
   return groups[1]?.includes(caller) ? ['own', 'unassigned', 'missing'] : ['own', "another's"];

@@ -4,7 +4,7 @@ import { signature, testAdminPassword, testAuthKey, type Api } from '../support/
 import { StoreCopy, type Differences } from '../support/store-copy.ts';
 
 /**
- * Everybody who may make a call, as "done when" of the roles names them. No rule tells the callers of a group apart, unless it names one of them: `npm test` makes a call as one of each group,
+ * Everybody who may make a call, as "done when" of the roles names them. No rule tells the callers of a group apart, unless it names one of them: `npm test` and `npm run test:slow` make a call as one of each group,
  * and the next call as the next one.
  */
 export const callerGroups = [

@@ -1,12 +1,13 @@
 import { readdirSync } from 'node:fs';
 import process from 'node:process';
 import { expect, test } from '@jest/globals';
+import { sized } from '../support/endurance.ts';
 import { eventually } from '../support/eventually.ts';
 import { readAll, startTarget, visit } from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
 
 /** The long run sets it to 10000. */
-const CONNECTIONS = Number(process.env['ADIT_TEST_CONNECTIONS'] ?? 1000);
+const CONNECTIONS = Number(process.env['ADIT_TEST_CONNECTIONS'] ?? sized(200, 1000, 1000));
 const AT_ONCE = 50;
 
 const descriptors = () => readdirSync('/dev/fd').length;

@@ -16,7 +16,7 @@ import { fresh, openTunnel, startAgent, startEngine } from '../support/tunnel.ts
 import { hostOf } from '../support/vhost.ts';
 
 /** Byte streams for each port. */
-const STREAMS = sized(300, 5000);
+const STREAMS = sized(60, 5000, 300);
 const AT_ONCE = 20;
 
 /** Connects, says what it has to, at most 300 ms long, and goes: cleanly or not. */

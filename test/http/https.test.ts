@@ -7,6 +7,7 @@ import tls from 'node:tls';
 import { afterAll, afterEach, expect, test } from '@jest/globals';
 import { makeCertificate } from '../support/certificates.ts';
 import { endChildren } from '../support/child.ts';
+import { isShort } from '../support/endurance.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { freePortRange } from '../support/free-port.ts';
 import { Pebble } from '../support/pebble.ts';
@@ -54,38 +55,45 @@ test('the API is served over HTTPS with files, which are reloaded when they chan
   await eventuallyAsync(async () => (await shown(server.httpPort)).subjectaltname, (name) => name === 'DNS:third.example');
 });
 
-test('a port for plain HTTP only redirects, and commands ask the server over HTTPS', async () => {
-  const redirectPort = await freePortRange(1);
-  const server = await startServer({ environment: { ADIT_HTTP_TLS: 'self-signed', ADIT_HTTP_REDIRECT_PORT: String(redirectPort) } });
-  const ask = async (host: string, route: string) => {
-    const sent = http.request({ host: '127.0.0.1', port: redirectPort, path: route, method: 'POST', headers: { host }, agent: false });
-    sent.end('auth_key=secret');
-    const [response] = await once(sent, 'response');
-    response.resume();
-    return [response.statusCode, response.headers.location];
-  };
-  expect(await ask('panel.example', '/client/list/?a=b')).toEqual([308, `https://panel.example:${server.httpPort}/client/list/?a=b`]);
-  expect(await ask('panel.example:8080', '//evil.example/')).toEqual([308, `https://panel.example:${server.httpPort}//evil.example/`]);
-  expect(await ask('not a name', '/')).toEqual([400, undefined]);
-  expect(await aditNodes(server, [], authKey, { ADIT_HTTP_TLS: 'self-signed' })).toEqual({ code: 0, output: expect.stringMatching(/^NAME .*\n.* yes .*\n$/) });
-});
-
-describeWith(['pebble', 'pebble-challtestsrv'], 'the API with a certificate by ACME', () => {
-  test('is self-signed until the certificate for the name of public_url has arrived', async () => {
-    const directory = scratchDirectory();
-    const httpPort = await freePortRange(1);
-    const pebble = await Pebble.start(path.join(directory, 'pebble'), httpPort);
-    const server = await startServer({
-      environment: {
-        ADIT_HTTP_TLS: 'acme',
-        ADIT_ACME: 'true',
-        ADIT_ACME_DIRECTORY: pebble.directory,
-        ADIT_ACME_CA: pebble.caFile,
-        ADIT_VHOST_HTTP_PORT: String(httpPort),
-        ADIT_PUBLIC_URL: 'https://panel.example.com',
-      },
+if (!isShort) {
+  test('a port for plain HTTP only redirects, and commands ask the server over HTTPS', async () => {
+    const redirectPort = await freePortRange(1);
+    const server = await startServer({ environment: { ADIT_HTTP_TLS: 'self-signed', ADIT_HTTP_REDIRECT_PORT: String(redirectPort) } });
+    const ask = async (host: string, route: string) => {
+      const sent = http.request({ host: '127.0.0.1', port: redirectPort, path: route, method: 'POST', headers: { host }, agent: false });
+      sent.end('auth_key=secret');
+      const [response] = await once(sent, 'response');
+      response.resume();
+      return [response.statusCode, response.headers.location];
+    };
+    expect(await ask('panel.example', '/client/list/?a=b')).toEqual([308, `https://panel.example:${server.httpPort}/client/list/?a=b`]);
+    expect(await ask('panel.example:8080', '//evil.example/')).toEqual([308, `https://panel.example:${server.httpPort}//evil.example/`]);
+    expect(await ask('not a name', '/')).toEqual([400, undefined]);
+    expect(await aditNodes(server, [], authKey, { ADIT_HTTP_TLS: 'self-signed' })).toEqual({
+      code: 0,
+      output: expect.stringMatching(/^NAME .*\n.* yes .*\n$/),
     });
-    await eventuallyAsync(async () => (await shown(server.httpPort)).issuer.CN, (issuer) => /Pebble/.test(issuer));
-    expect((await shown(server.httpPort)).subjectaltname).toBe('DNS:panel.example.com');
   });
-});
+}
+
+if (!isShort) {
+  describeWith(['pebble', 'pebble-challtestsrv'], 'the API with a certificate by ACME', () => {
+    test('is self-signed until the certificate for the name of public_url has arrived', async () => {
+      const directory = scratchDirectory();
+      const httpPort = await freePortRange(1);
+      const pebble = await Pebble.start(path.join(directory, 'pebble'), httpPort);
+      const server = await startServer({
+        environment: {
+          ADIT_HTTP_TLS: 'acme',
+          ADIT_ACME: 'true',
+          ADIT_ACME_DIRECTORY: pebble.directory,
+          ADIT_ACME_CA: pebble.caFile,
+          ADIT_VHOST_HTTP_PORT: String(httpPort),
+          ADIT_PUBLIC_URL: 'https://panel.example.com',
+        },
+      });
+      await eventuallyAsync(async () => (await shown(server.httpPort)).issuer.CN, (issuer) => /Pebble/.test(issuer));
+      expect((await shown(server.httpPort)).subjectaltname).toBe('DNS:panel.example.com');
+    });
+  });
+}

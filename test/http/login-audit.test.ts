@@ -1,10 +1,10 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { type Api, signature, testAdminPassword, testApis, testAuthKey } from '../support/api.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 
-eachDialect('the audit log', (databases) => {
+eitherDialect('the audit log', (databases) => {
   const apis = testApis(databases);
   let api: Api;
   beforeAll(async () => {

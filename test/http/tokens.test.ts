@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { nameFormerTokens } from '../../src/schema/access/tokens.ts';
 import { type Api, type CallParameters, testAdminPassword, testApis } from '../support/api.ts';
 import { eitherDialect } from '../support/database.ts';
+import { isShort } from '../support/endurance.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { parseWithNumbers } from '../support/record-ids.ts';
 
@@ -99,17 +100,19 @@ eitherDialect('API tokens', (databases) => {
     });
   });
 
-  test('100 tokens are the most that one user has', async () => {
-    const { id } = await api.store.db.user.findFirstOrThrow({ where: { username: 'alice' } });
-    await api.store.transaction((tx) =>
-      tx.apiToken.createMany({ data: Array.from({ length: 99 }, (_, n) => ({ name: `${n}`, hash: `hash ${n}`, userId: id })) })
-    );
-    const { headers } = await api.call('/login/verify', { username: 'alice', password: 'alices password' });
-    const create = () =>
-      graphql('mutation { createApiToken(input: { name: "one more" }) { apiToken { name } } }', { cookie: headers.get('set-cookie')?.split(';')[0] ?? '' });
-    expect(await create()).toEqual({ data: { createApiToken: { apiToken: { name: 'one more' } } } });
-    expect(await create()).toMatchObject({ errors: [{ message: 'at most 100 tokens are allowed', extensions: { code: 'TOKEN_LIMIT' } }] });
-  });
+  if (!isShort) {
+    test('100 tokens are the most that one user has', async () => {
+      const { id } = await api.store.db.user.findFirstOrThrow({ where: { username: 'alice' } });
+      await api.store.transaction((tx) =>
+        tx.apiToken.createMany({ data: Array.from({ length: 99 }, (_, n) => ({ name: `${n}`, hash: `hash ${n}`, userId: id })) })
+      );
+      const { headers } = await api.call('/login/verify', { username: 'alice', password: 'alices password' });
+      const create = () =>
+        graphql('mutation { createApiToken(input: { name: "one more" }) { apiToken { name } } }', { cookie: headers.get('set-cookie')?.split(';')[0] ?? '' });
+      expect(await create()).toEqual({ data: { createApiToken: { apiToken: { name: 'one more' } } } });
+      expect(await create()).toMatchObject({ errors: [{ message: 'at most 100 tokens are allowed', extensions: { code: 'TOKEN_LIMIT' } }] });
+    });
+  }
 
   const tokenOf = async (input: string, headers: Record<string, string>) =>
     z.object({ data: z.object({ createApiToken: z.object({ token: z.string() }) }) })

@@ -1,12 +1,12 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { testApis, type Api } from '../support/api.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
 
 const list = z.object({ total: z.number(), rows: z.array(z.object({ Id: z.number() })) });
 
-eachDialect('the lists', (databases) => {
+eitherDialect('the lists', (databases) => {
   const apis = testApis(databases);
   let api: Api;
   let ownerId: number;

@@ -4,13 +4,13 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { slotLimits } from '../../src/schema/limits/operation-slots.ts';
 import { testApis, testAuthKey, signature, type Api } from '../support/api.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
 
 const list = z.object({ rows: z.array(z.object({ Id: z.number() })), total: z.number() });
 
-eachDialect('a list without a limit', (databases) => {
+eitherDialect('a list without a limit', (databases) => {
   const apis = testApis(databases);
   let api: Api;
 

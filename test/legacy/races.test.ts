@@ -1,14 +1,14 @@
 import { beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { newToken } from '../../src/schema/access/tokens.ts';
 import { testApis, type Api } from '../support/api.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { sized } from '../support/endurance.ts';
 
 /** How many calls are made at once: more than any quota below. */
 const many = sized(16, 40);
 const range = (count: number) => Array.from({ length: count }, (_, n) => n + 1);
 
-eachDialect('many at once', (databases) => {
+eitherDialect('many at once', (databases) => {
   const apis = testApis(databases);
   let api: Api;
   beforeAll(async () => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
-import { eachDialect, testDatabases } from '../support/database.ts';
+import { eitherDialect, testDatabases } from '../support/database.ts';
 import { everything, importFolder, npsClient, npsFolder, npsHost, type NpsRecord, npsText, npsTunnel, npsUser } from '../support/nps-folder.ts';
 
 /** Fields that hold a text that somebody chose. */
@@ -48,7 +48,7 @@ const odd: ReadonlyArray<readonly [string, string]> = [
   ['100,000 characters', 'x'.repeat(100_000)],
 ];
 
-eachDialect('a folder made by an attacker', (databases) => {
+eitherDialect('a folder made by an attacker', (databases) => {
   test.each(odd)('%s in any text: the record is imported or named, and the others are imported', async (_name, value) => {
     const store = await databases.openEmpty();
     const records = (kind: keyof typeof textFields, make: (record: NpsRecord) => NpsRecord, more: NpsRecord = {}) => [

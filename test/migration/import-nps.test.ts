@@ -4,7 +4,7 @@ import { Attempts } from '../../src/rules/attempts.ts';
 import { identify } from '../../src/schema/access/login.ts';
 import { isFastHash } from '../../src/schema/access/fast-hash.ts';
 import { createServices } from '../../src/schema/services.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { FakeEngine } from '../support/engine.ts';
 import { falseCounts } from '../support/false-counts.ts';
 import { everything, importFolder, npsClient, npsFolder, npsHost, npsTunnel, npsUser } from '../support/nps-folder.ts';
@@ -71,7 +71,7 @@ const whole = {
   },
 };
 
-eachDialect('importing a folder of NPS', (databases) => {
+eitherDialect('importing a folder of NPS', (databases) => {
   test('carries everything over: ids, counters, texts as they were meant, keys as they are', async () => {
     const store = await databases.openEmpty();
     const report = await importFolder(store, npsFolder(whole));
@@ -265,7 +265,7 @@ eachDialect('importing a folder of NPS', (databases) => {
   });
 });
 
-eachDialect('what an import changes', (databases) => {
+eitherDialect('what an import changes', (databases) => {
   const notesOf = async (files: Parameters<typeof npsFolder>[0], settings = {}) => {
     const store = await databases.openEmpty();
     const { problems, notes, leftOut, remarks } = await importFolder(store, npsFolder(files), {}, settings);

@@ -119,7 +119,7 @@ test('import, export, import again: the same records; in lineages that lose some
       const before = lineage === 'Z' ? first : await moved(first, second, lineage);
       expect(await records(await moved(before, third, lineage), lineage)).toEqual(await records(before, lineage));
     }),
-    { numRuns: sized(9, 300) },
+    { numRuns: sized(3, 300, 9) },
   );
 }, 600_000);
 

@@ -1,5 +1,5 @@
 import { expect, jest, test } from '@jest/globals';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { falseCounts } from '../support/false-counts.ts';
 import { everything, importFolder, npsClient, npsFolder, npsHost, npsTunnel, npsUser } from '../support/nps-folder.ts';
 import { statementsOf } from '../support/statements.ts';
@@ -25,7 +25,7 @@ const before = {
   global: { PlatformDomains: [platform, { ...platform, ID: 'q', Wildcard: '*.example.net' }] },
 };
 
-eachDialect('--update', (databases) => {
+eitherDialect('--update', (databases) => {
   test('records that exchange unique values, and new ones that get the value of a changed one', async () => {
     const store = await databases.openEmpty();
     const folder = npsFolder(before);

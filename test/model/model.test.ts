@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { endChildren } from '../support/child.ts';
-import { sized } from '../support/endurance.ts';
+import { isShort, sized } from '../support/endurance.ts';
 import { freePortRange } from '../support/free-port.ts';
 import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
 import { startServer, type ServerOptions } from '../support/processes.ts';
@@ -155,38 +155,42 @@ function runs(options: () => Promise<ServerOptions>): void {
     900_000,
   );
 
-  test(`after ${KILLS} kills during an operation, it is done or not, and all earlier ones are`, async () => {
-    const { installation, restart } = started;
-    const [random, history] = [new Random(seed + 1), new History()];
-    for (let kill = 0; kill < KILLS; kill++) {
-      for (let done = random.below(40); done < 45; done++) await step(installation, started.model, random, history);
-      const { model: before } = started;
-      let operation = chooseOperation(before, random);
-      while (!before.accepts(operation.caller) || operation.problems(before).length > 0) operation = chooseOperation(before, random);
-      const outcome = installation.perform(operation, 'graphql', before).catch(() => undefined);
-      await wait(random.below(12)); // a random moment of the operation, not the end of anything
-      installation.server.child.kill('SIGKILL');
-      const acknowledged = await outcome;
-      await restart();
-      const contents = await installation.contents();
-      const model = started.model = before.copy();
-      const isDone = acknowledged !== undefined || !isDeepStrictEqual(contents, expectedContents(before));
-      history.add(operation, 'graphql', isDone ? 'killed, done' : 'killed, not done');
-      if (isDone) await history.during(async () => operation.apply(model, madeBy(operation, before, contents)));
-      await compare(installation, model, history);
-    }
-  }, 900_000);
+  if (!isShort) {
+    test(`after ${KILLS} kills during an operation, it is done or not, and all earlier ones are`, async () => {
+      const { installation, restart } = started;
+      const [random, history] = [new Random(seed + 1), new History()];
+      for (let kill = 0; kill < KILLS; kill++) {
+        for (let done = random.below(40); done < 45; done++) await step(installation, started.model, random, history);
+        const { model: before } = started;
+        let operation = chooseOperation(before, random);
+        while (!before.accepts(operation.caller) || operation.problems(before).length > 0) operation = chooseOperation(before, random);
+        const outcome = installation.perform(operation, 'graphql', before).catch(() => undefined);
+        await wait(random.below(12)); // a random moment of the operation, not the end of anything
+        installation.server.child.kill('SIGKILL');
+        const acknowledged = await outcome;
+        await restart();
+        const contents = await installation.contents();
+        const model = started.model = before.copy();
+        const isDone = acknowledged !== undefined || !isDeepStrictEqual(contents, expectedContents(before));
+        history.add(operation, 'graphql', isDone ? 'killed, done' : 'killed, not done');
+        if (isDone) await history.during(async () => operation.apply(model, madeBy(operation, before, contents)));
+        await compare(installation, model, history);
+      }
+    }, 900_000);
+  }
 }
 
 describe('a model of the rules, with SQLite', () => {
   runs(async () => ({}));
 });
 
-describeWith('initdb', 'a model of the rules, with PostgreSQL', () => {
-  let postgresql: PostgresqlServer;
-  beforeAll(async () => {
-    postgresql = await startPostgresql();
+if (!isShort) {
+  describeWith('initdb', 'a model of the rules, with PostgreSQL', () => {
+    let postgresql: PostgresqlServer;
+    beforeAll(async () => {
+      postgresql = await startPostgresql();
+    });
+    afterAll(() => postgresql.stop());
+    runs(async () => ({ environment: { ADIT_DATABASE_URL: await postgresql.createDatabase() } }));
   });
-  afterAll(() => postgresql.stop());
-  runs(async () => ({ environment: { ADIT_DATABASE_URL: await postgresql.createDatabase() } }));
-});
+}

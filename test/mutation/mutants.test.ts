@@ -7,6 +7,7 @@ import { mutantsOf, mutated } from './operators.ts';
 import { withMutants } from './program.ts';
 import { sample } from './sample.ts';
 import { SuiteGraph } from './suites.ts';
+import { isShort } from '../support/endurance.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const texts = (source: string) => mutantsOf('src/a.ts', source).map((mutant) => mutated(source, mutant));
@@ -56,7 +57,9 @@ describe('mutants', () => {
   });
 
   test('leave every file of the program one that can be read, one by one and all together', () => {
-    const files = readdirSync(path.join(root, 'src/rules'), { encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
+    const files = readdirSync(path.join(root, 'src/rules'), { encoding: 'utf8' }).filter((name) => name.endsWith('.ts')).filter((_name, at) =>
+      !isShort || at % 8 === 0
+    );
     let count = 0;
     for (const name of files) {
       const source = readFileSync(path.join(root, 'src/rules', name), 'utf8');
@@ -67,7 +70,7 @@ describe('mutants', () => {
       const all = withMutants(source, mutantsOf(name, source).map((mutant, number) => ({ ...mutant, number })));
       expect(() => parse(all, { sourceType: 'module', plugins: ['typescript'] })).not.toThrow();
     }
-    expect(count).toBeGreaterThan(500);
+    expect(count).toBeGreaterThan(isShort ? 50 : 500);
   });
 
   test('are chosen by the seed, as many of each part of the program as of the others', () => {

@@ -3,6 +3,7 @@ import { chmodSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { afterEach, expect, test } from '@jest/globals';
+import { isShort } from '../support/endurance.ts';
 import { abandonedNamespaces, processesOf } from '../support/run-directory.mjs';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -71,14 +72,16 @@ function left(): string[] {
   ];
 }
 
-test('Ctrl-C leaves no process, temporary file, database or network namespace behind', async () => {
-  const run = new Run('--testMatch', '**/test/project/left-behind-suites/works.ts', '--verbose=false');
-  await run.says('everything has started');
-  expect(left().length).toBeGreaterThan(3);
-  run.interrupt();
-  expect(await run.exit).not.toBe(0);
-  expect(left()).toEqual([]);
-});
+if (!isShort) {
+  test('Ctrl-C leaves no process, temporary file, database or network namespace behind', async () => {
+    const run = new Run('--testMatch', '**/test/project/left-behind-suites/works.ts', '--verbose=false');
+    await run.says('everything has started');
+    expect(left().length).toBeGreaterThan(3);
+    run.interrupt();
+    expect(await run.exit).not.toBe(0);
+    expect(left()).toEqual([]);
+  });
+}
 
 test('a run whose suites pass fails if they leave a process behind, names it and ends it', async () => {
   const run = new Run('--testMatch', '**/test/project/left-behind-suites/leaves.ts');

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { addAuditEntries } from '../../src/store/audit.ts';
 import { hidden, hiddenNew } from '../../src/schema/audit/rules.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
@@ -29,7 +29,7 @@ async function auditOf(api: TestSchema, args = ''): Promise<z.infer<typeof entri
   return entries.parse(await api.record(`{ auditEntries${args} { ${selection} } }`));
 }
 
-eachDialect('the audit log', (databases) => {
+eitherDialect('the audit log', (databases) => {
   test('has an entry for every change: who, how, from where, what, before and after', async () => {
     const api = await openTestSchema(databases);
     const { store } = api.services;

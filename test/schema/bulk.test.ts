@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const clients = async (api: TestSchema, count: number) => {
@@ -11,7 +11,7 @@ const clients = async (api: TestSchema, count: number) => {
 const change = (of: string) => `mutation ($ids: [ID!]!, $change: ${of}Change!) { change${of}s(ids: $ids, change: $change) { id code message } }`;
 const entries = z.object({ auditEntries: z.object({ total: z.number() }) });
 
-eachDialect('changes of several records', (databases) => {
+eitherDialect('changes of several records', (databases) => {
   test('each record has its own result and audit entry, in the order of the ids; one that fails does not affect the others', async () => {
     const api = await openTestSchema(databases);
     const ids = await clients(api, 20);

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Changes, type FollowedChange } from '../../src/schema/writes/followed-changes.ts';
 import { wantedClient, wantedTunnel } from '../../src/schema/writes/engine-changes.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const createClient = 'mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }';
@@ -17,7 +17,7 @@ async function expectAgreement({ services, engine }: TestSchema): Promise<void> 
   expect(engine.openLeases.size).toBe(0);
 }
 
-eachDialect('changes', (databases) => {
+eitherDialect('changes', (databases) => {
   test('changes of the same tunnel at once leave store and engine agreeing, however long the engine takes for each', async () => {
     const api = await openTestSchema(databases);
     const clientId = await api.id(createClient, { input: {} });

@@ -1,6 +1,6 @@
 import { verify } from '@node-rs/argon2';
 import { expect, test } from '@jest/globals';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 import { CLIENT } from '../support/tunnel.ts';
 
@@ -23,7 +23,7 @@ async function newUser({ services }: TestSchema, data: { maxClients?: number; ma
 
 const row = ({ services }: TestSchema, id: number) => services.store.db.client.findUniqueOrThrow({ where: { id } });
 
-eachDialect('clients', (databases) => {
+eitherDialect('clients', (databases) => {
   test('a client made of nothing gets a key of its own, no limits, and works', async () => {
     const api = await openTestSchema(databases);
     const client = await api.record(create, { input: {} });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 /** A record that can be created and changed. Its operations end where the argument `dryRun` can follow. */
@@ -69,7 +69,7 @@ async function everything({ services: { store: { db } } }: TestSchema): Promise<
   };
 }
 
-eachDialect('dry runs', (databases) => {
+eitherDialect('dry runs', (databases) => {
   test.each(cases)('$type: all checks run, and nothing is stored, audited or applied', async ({ type, create, update, wrong, refusal: [code, field] }) => {
     const api = await openTestSchema(databases);
     const { clientId, ids } = await openWithRecords(api);

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { onlineState } from '../support/client-state.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema } from '../support/schema.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 
@@ -9,7 +9,7 @@ const impact = `query ($resource: ImpactResource!, $ids: [ID!]!) {
 }`;
 const nothing = { clients: 0, agents: 0, tunnels: 0, hosts: 0, connections: 0, ports: [], hostNames: [], sessions: 0, tokens: 0 };
 
-eachDialect('what is affected', (databases) => {
+eitherDialect('what is affected', (databases) => {
   test('by clients and by their user: agents, tunnels, hosts, ports, names, connections, logins and tokens', async () => {
     const api = await openTestSchema(databases);
     const { store } = api.services;

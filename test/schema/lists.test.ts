@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { refusalCauses, sessionEnds } from '../../src/engine/face.ts';
 import { onlineState } from '../support/client-state.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 import { countStatements } from '../support/statements.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
@@ -39,7 +39,7 @@ async function fewestStatements(store: TestStore, expected: number, work: () => 
   return fewest;
 }
 
-eachDialect('lists', (databases) => {
+eitherDialect('lists', (databases) => {
   test('a list of 100 with owners, tunnels and their clients takes the same few statements as a list of one', async () => {
     const api = await openTestSchema(databases);
     await seed(api);

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import type { Caller } from '../../src/rules/caller.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const problems = `query ($offset: Int, $limit: Int) {
@@ -40,7 +40,7 @@ const newTunnel = (api: TestSchema, clientId: number) =>
 const newHost = (api: TestSchema, clientId: number, host: string) =>
   api.id(`mutation { createHost(input: { clientId: ${clientId}, host: "${host}", targets: ["80"] }) { id } }`);
 
-eachDialect('problems', (databases) => {
+eitherDialect('problems', (databases) => {
   test('a server without problems has none; a client that was never connected, or has nothing to serve, is none', async () => {
     const { api, found } = await opened(databases);
     await newTunnel(api, await newClient(api));

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema } from '../support/schema.ts';
 import { seedClients } from '../support/seed.ts';
 
@@ -12,7 +12,7 @@ const steps = ['minute', 'hour', 'day'];
 /** The last bucket of every length begins here: at midnight. */
 const midnight = Date.UTC(2030, 0, 2);
 
-eachDialect('refused connections', (databases) => {
+eitherDialect('refused connections', (databases) => {
   const opened = async () => {
     const api = await openTestSchema(databases);
     const { store } = api.services;

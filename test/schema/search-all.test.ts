@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { costOf } from '../../src/http/graphql-cost.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { type DocumentNode, type OperationDefinitionNode, parse } from 'graphql';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema } from '../support/schema.ts';
 
 const search = 'query ($text: String!, $limit: Int) { search(text: $text, limit: $limit) { clients { id } tunnels { id } hosts { id } users { id } } }';
@@ -17,7 +17,7 @@ const cost = (source: string): number => {
   return costOf(schema, document, operationOf(document), {}, Number.MAX_SAFE_INTEGER);
 };
 
-eachDialect('the search over all kinds of records', (databases) => {
+eitherDialect('the search over all kinds of records', (databases) => {
   test('finds clients, tunnels, hosts and users by any of the texts that their lists search', async () => {
     const api = await openTestSchema(databases);
     const owner = await api.id('mutation { createUser(input: { username: "needle user", password: "password" }) { id } }');

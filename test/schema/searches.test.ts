@@ -1,11 +1,11 @@
 import { expect, jest, test } from '@jest/globals';
 import { searchLimits } from '../../src/schema/limits/operation-slots.ts';
 import { SearchTooBroadError } from '../../src/store/errors.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema } from '../support/schema.ts';
 import { seedClients } from '../support/seed.ts';
 
-eachDialect('searches of one caller', (databases) => {
+eitherDialect('searches of one caller', (databases) => {
   test('run one at a time, and more than may wait are refused', async () => {
     const api = await openTestSchema(databases);
     await seedClients(api.services.store, 3);

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { CounterBatch } from '../../src/store/hot/counters.ts';
 import { StateSaver } from '../../src/store/state-saver.ts';
 import { onlineState } from '../support/client-state.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 
@@ -23,7 +23,7 @@ async function series(api: TestSchema, resourceId: number): Promise<number[]> {
   return [Number(_sum.inletBytes), Number(_sum.exportBytes)];
 }
 
-eachDialect('a reset of traffic', (databases) => {
+eitherDialect('a reset of traffic', (databases) => {
   test.each([['Client', 'client'], ['Tunnel', 'tunnel'], ['Host', 'host']] as const)(
     'of a %s makes the row begin at 0, tells the engine and the audit log, and leaves everything else',
     async (kind, resource) => {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { openTestSchema } from '../support/schema.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 
@@ -10,7 +10,7 @@ const series = `query ($resource: TrafficResource!, $id: ID, $step: TrafficStep!
   traffic(resource: $resource, id: $id, step: $step, from: $from) { at inletBytes exportBytes }
 }`;
 
-eachDialect('traffic', (databases) => {
+eitherDialect('traffic', (databases) => {
   test('is counted by minute, hour and day for client, tunnel, host, user and server: what the counters gained, once however often they are saved', async () => {
     const api = await openTestSchema(databases);
     const { store } = api.services;

@@ -3,7 +3,7 @@ import { BadRecords } from '../../src/store/bad-records.ts';
 import type { CounterBatch } from '../../src/store/hot/counters.ts';
 import { StateSaver } from '../../src/store/state-saver.ts';
 import type { TestStore } from '../support/test-store.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { RawPeer } from '../support/raw-peer.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
@@ -27,7 +27,7 @@ async function repair({ db, dialect }: TestStore): Promise<void> {
   await db.$executeRawUnsafe(dialect === 'sqlite' ? 'DROP TRIGGER spoilt' : 'DROP FUNCTION spoilt CASCADE');
 }
 
-eachDialect('running state', (databases) => {
+eitherDialect('running state', (databases) => {
   test('a record that cannot be stored does not affect others, is logged once, and is stored when possible', async () => {
     const store = await databases.openEmpty();
     const ids = await seedClients(store, 300);

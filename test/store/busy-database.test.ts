@@ -13,6 +13,7 @@ import { databaseFailure } from '../../src/store/database-failure.ts';
 import { databaseFileName } from '../../src/store/sqlite.ts';
 import { openStore } from '../../src/store/store.ts';
 import { eachDialect, testDatabases } from '../support/database.ts';
+import { isShort } from '../support/endurance.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { startOwnPostgresql, startPostgresql } from '../support/postgresql.ts';
 import { describeWith } from '../support/programs.ts';
@@ -133,114 +134,116 @@ eachDialect('an open transaction', (databases) => {
 });
 
 // Concurrent, since they wait most of the time.
-describeWith('initdb', 'a PostgreSQL server that is away for a while', () => {
-  test.concurrent('makes everything fail with a code, and is used again when it is back', async () => {
-    const server = await startOwnPostgresql();
-    const store = await openStore({ url: await server.createDatabase(), dataDir: '', log: pino({ level: 'silent' }) });
-    try {
-      const add = (vkey: string) => store.transaction((tx) => tx.client.create({ data: { vkey } }));
-      await add('first');
-      const restart = await server.interrupt();
-      const work = [
-        () => add('second'),
-        () => store.db.client.count(),
-        () => store.clientPage({ offset: 0, limit: 10 }),
-        () => store.clientPage({ offset: 0, limit: 10, search: 'x' }),
-        () => store.ping(),
-      ];
-      for (const one of work) expect(databaseFailure(await errorOf(one()))).toBe('DATABASE_UNAVAILABLE');
-      await restart();
-      await eventuallyAsync(() => errorOf(add('third')), (error) => error === undefined);
-      expect(await store.db.client.count()).toBe(2);
-      await store.ping();
-    } finally {
-      await store.close();
-      await server.stop();
-    }
-  });
-
-  test.concurrent('whose lock somebody else holds makes writes fail with a code, and only the first of them waits for long', async () => {
-    const server = await startPostgresql();
-    const url = await server.createDatabase();
-    const store = await openStore({ url, dataDir: '', log: pino({ level: 'silent' }) });
-    const other = new pg.Client({ connectionString: url });
-    const add = (vkey: string) => store.transaction((tx) => tx.client.create({ data: { vkey } }));
-    try {
-      await other.connect();
-      await other.query('BEGIN; LOCK TABLE "Client"');
-      const began = performance.now();
-      const failures = await Promise.all(Array.from({ length: 40 }, async (_, n) => databaseFailure(await errorOf(add(`key ${n}`)))));
-      expect(failures).toEqual(Array.from({ length: 40 }, () => 'DATABASE_BUSY'));
-      expect(performance.now() - began).toBeGreaterThanOrEqual(4900);
-      expect(performance.now() - began).toBeLessThan(45_000); // 200 s if each waited
-      await other.query('COMMIT');
-      await add('at last');
-      expect(await store.db.client.count()).toBe(1);
-    } finally {
-      await other.end();
-      await store.close();
-      await server.stop();
-    }
-  });
-
-  test.concurrent('with a full disk is noticed by the write without effect, since that needs room for a temporary file', async () => {
-    const server = await startPostgresql();
-    const url = await server.createDatabase();
-    const store = await openStore({ url, dataDir: '', log: pino({ level: 'silent' }) });
-    const other = new pg.Client({ connectionString: url });
-    other.on('error', () => {}); // cut below
-    try {
-      await store.tryWrite();
-      await other.connect();
-      await other.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET temp_file_limit = 0`);
-      await server.cutConnections(url);
-      await eventuallyAsync(() => errorOf(store.db.client.count()), (error) => error === undefined);
-      expect(String(await errorOf(store.tryWrite()))).toContain('temporary file size exceeds');
-      expect(await errorOf(store.transaction((tx) => tx.client.create({ data: { vkey: 'small' } })))).toBeUndefined();
-    } finally {
-      await other.end();
-      await store.close();
-      await server.stop();
-    }
-  });
-
-  test.concurrent(
-    'that is silent makes reads and writes fail with a code after a bounded wait, and is used again when it responds; nothing that failed is stored',
-    async () => {
-      const server = await startPostgresql();
-      const url = await server.createDatabase();
-      const directory = new URL(url).searchParams.get('host') ?? '';
-      const front = await freezable(directory);
-      const store = await openStore({ url: url.replace(directory, front.directory), dataDir: '', log: pino({ level: 'silent' }) });
-      const add = (vkey: string) => store.transaction((tx) => tx.client.create({ data: { vkey } }));
+if (!isShort) {
+  describeWith('initdb', 'a PostgreSQL server that is away for a while', () => {
+    test.concurrent('makes everything fail with a code, and is used again when it is back', async () => {
+      const server = await startOwnPostgresql();
+      const store = await openStore({ url: await server.createDatabase(), dataDir: '', log: pino({ level: 'silent' }) });
       try {
+        const add = (vkey: string) => store.transaction((tx) => tx.client.create({ data: { vkey } }));
         await add('first');
-        await Promise.all([store.db.client.count(), store.clientPage({ offset: 0, limit: 10 })]); // connections that are open and unused
-        const thaw = front.freeze();
-        const began = performance.now();
+        const restart = await server.interrupt();
         const work = [
+          () => add('second'),
           () => store.db.client.count(),
           () => store.clientPage({ offset: 0, limit: 10 }),
           () => store.clientPage({ offset: 0, limit: 10, search: 'x' }),
           () => store.ping(),
-          () => add('second'),
-          () => add('third'),
         ];
-        const failures = await Promise.all(work.map(async (one) => databaseFailure(await errorOf(one()))));
-        expect(failures.filter((failure) => failure !== 'DATABASE_UNAVAILABLE' && failure !== 'DATABASE_BUSY')).toEqual([]);
-        expect(performance.now() - began).toBeLessThan(40_000);
-        thaw();
-        await eventuallyAsync(() => errorOf(add('fourth')), (error) => error === undefined);
-        expect((await store.db.client.findMany({ select: { vkey: true }, orderBy: { id: 'asc' } })).map(({ vkey }) => vkey)).toEqual(['first', 'fourth']);
+        for (const one of work) expect(databaseFailure(await errorOf(one()))).toBe('DATABASE_UNAVAILABLE');
+        await restart();
+        await eventuallyAsync(() => errorOf(add('third')), (error) => error === undefined);
+        expect(await store.db.client.count()).toBe(2);
         await store.ping();
       } finally {
         await store.close();
-        await front.close();
         await server.stop();
       }
-    },
-  );
-});
+    });
+
+    test.concurrent('whose lock somebody else holds makes writes fail with a code, and only the first of them waits for long', async () => {
+      const server = await startPostgresql();
+      const url = await server.createDatabase();
+      const store = await openStore({ url, dataDir: '', log: pino({ level: 'silent' }) });
+      const other = new pg.Client({ connectionString: url });
+      const add = (vkey: string) => store.transaction((tx) => tx.client.create({ data: { vkey } }));
+      try {
+        await other.connect();
+        await other.query('BEGIN; LOCK TABLE "Client"');
+        const began = performance.now();
+        const failures = await Promise.all(Array.from({ length: 40 }, async (_, n) => databaseFailure(await errorOf(add(`key ${n}`)))));
+        expect(failures).toEqual(Array.from({ length: 40 }, () => 'DATABASE_BUSY'));
+        expect(performance.now() - began).toBeGreaterThanOrEqual(4900);
+        expect(performance.now() - began).toBeLessThan(45_000); // 200 s if each waited
+        await other.query('COMMIT');
+        await add('at last');
+        expect(await store.db.client.count()).toBe(1);
+      } finally {
+        await other.end();
+        await store.close();
+        await server.stop();
+      }
+    });
+
+    test.concurrent('with a full disk is noticed by the write without effect, since that needs room for a temporary file', async () => {
+      const server = await startPostgresql();
+      const url = await server.createDatabase();
+      const store = await openStore({ url, dataDir: '', log: pino({ level: 'silent' }) });
+      const other = new pg.Client({ connectionString: url });
+      other.on('error', () => {}); // cut below
+      try {
+        await store.tryWrite();
+        await other.connect();
+        await other.query(`ALTER DATABASE ${new URL(url).pathname.slice(1)} SET temp_file_limit = 0`);
+        await server.cutConnections(url);
+        await eventuallyAsync(() => errorOf(store.db.client.count()), (error) => error === undefined);
+        expect(String(await errorOf(store.tryWrite()))).toContain('temporary file size exceeds');
+        expect(await errorOf(store.transaction((tx) => tx.client.create({ data: { vkey: 'small' } })))).toBeUndefined();
+      } finally {
+        await other.end();
+        await store.close();
+        await server.stop();
+      }
+    });
+
+    test.concurrent(
+      'that is silent makes reads and writes fail with a code after a bounded wait, and is used again when it responds; nothing that failed is stored',
+      async () => {
+        const server = await startPostgresql();
+        const url = await server.createDatabase();
+        const directory = new URL(url).searchParams.get('host') ?? '';
+        const front = await freezable(directory);
+        const store = await openStore({ url: url.replace(directory, front.directory), dataDir: '', log: pino({ level: 'silent' }) });
+        const add = (vkey: string) => store.transaction((tx) => tx.client.create({ data: { vkey } }));
+        try {
+          await add('first');
+          await Promise.all([store.db.client.count(), store.clientPage({ offset: 0, limit: 10 })]); // connections that are open and unused
+          const thaw = front.freeze();
+          const began = performance.now();
+          const work = [
+            () => store.db.client.count(),
+            () => store.clientPage({ offset: 0, limit: 10 }),
+            () => store.clientPage({ offset: 0, limit: 10, search: 'x' }),
+            () => store.ping(),
+            () => add('second'),
+            () => add('third'),
+          ];
+          const failures = await Promise.all(work.map(async (one) => databaseFailure(await errorOf(one()))));
+          expect(failures.filter((failure) => failure !== 'DATABASE_UNAVAILABLE' && failure !== 'DATABASE_BUSY')).toEqual([]);
+          expect(performance.now() - began).toBeLessThan(40_000);
+          thaw();
+          await eventuallyAsync(() => errorOf(add('fourth')), (error) => error === undefined);
+          expect((await store.db.client.findMany({ select: { vkey: true }, orderBy: { id: 'asc' } })).map(({ vkey }) => vkey)).toEqual(['first', 'fourth']);
+          await store.ping();
+        } finally {
+          await store.close();
+          await front.close();
+          await server.stop();
+        }
+      },
+    );
+  });
+}
 
 /** Puts a server in front of a PostgreSQL server's socket, which can stop passing anything on while all connections stay open. */
 async function freezable(directory: string) {

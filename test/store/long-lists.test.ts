@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import type { Page } from '../../src/store/hot/page.ts';
 import type { TunnelPageQuery } from '../../src/store/hot/tunnel-page.ts';
 import type { TestStore } from '../support/test-store.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { seedClients, seedTunnels } from '../support/seed.ts';
 
 /** All pages that a list is read in. */
@@ -12,7 +12,7 @@ async function pagesOf<Row>(pages: AsyncIterable<Page<Row>>): Promise<Page<Row>[
   return read;
 }
 
-eachDialect('a list that is read page by page', (databases) => {
+eitherDialect('a list that is read page by page', (databases) => {
   let store: TestStore;
   let clientId: number;
 

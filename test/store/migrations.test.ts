@@ -9,6 +9,7 @@ import { postgresqlMigrations } from '../../src/store/postgresql.ts';
 import { sqliteMigrations } from '../../src/store/sqlite.ts';
 import { openDatabase } from '../../src/store/sqlite/binding.ts';
 import { eachDialect, testDatabases, type TestDatabase } from '../support/database.ts';
+import { isShort } from '../support/endurance.ts';
 import { describeWith } from '../support/programs.ts';
 import { spawnScript } from '../support/script.ts';
 import type { TestStore } from '../support/test-store.ts';
@@ -157,42 +158,44 @@ describe('migrations on SQLite', () => {
   });
 });
 
-describeWith('initdb', 'migrations on PostgreSQL', () => {
-  const databases = testDatabases('postgresql');
+if (!isShort) {
+  describeWith('initdb', 'migrations on PostgreSQL', () => {
+    const databases = testDatabases('postgresql');
 
-  test('are applied while servers of an earlier version are running only if they only add', async () => {
-    const database = await databases.create();
-    const known = await readMigrations('postgresql');
-    await run(database, known);
-    const connection = new pg.Client(database.url);
-    await connection.connect();
-    const now = "timezone('UTC', clock_timestamp())";
-    await connection.query(
-      `INSERT INTO "Node" (name, incarnation, address, version, "startedAt", "seenAt") VALUES ('older', 'i', '', '0.2.0', ${now}, ${now})`,
-    );
-    const [adds, changes] = [{ ...adding, name: '9998_add_two' }, { name: '9999_client_notes', sql: 'ALTER TABLE "Client" RENAME COLUMN remark TO note;' }];
-    expect(await run(database, [...known, adds])).toEqual(['9998_add_two']);
-    await expect(run(database, [...known, adds, changes])).rejects.toMatchObject({
-      name: 'StoreError',
-      message: expect.stringMatching(
-        /^migration 9999_client_notes changes what the server older \(version 0\.2\.0\) uses, which is running on the database: stop all/,
-      ),
+    test('are applied while servers of an earlier version are running only if they only add', async () => {
+      const database = await databases.create();
+      const known = await readMigrations('postgresql');
+      await run(database, known);
+      const connection = new pg.Client(database.url);
+      await connection.connect();
+      const now = "timezone('UTC', clock_timestamp())";
+      await connection.query(
+        `INSERT INTO "Node" (name, incarnation, address, version, "startedAt", "seenAt") VALUES ('older', 'i', '', '0.2.0', ${now}, ${now})`,
+      );
+      const [adds, changes] = [{ ...adding, name: '9998_add_two' }, { name: '9999_client_notes', sql: 'ALTER TABLE "Client" RENAME COLUMN remark TO note;' }];
+      expect(await run(database, [...known, adds])).toEqual(['9998_add_two']);
+      await expect(run(database, [...known, adds, changes])).rejects.toMatchObject({
+        name: 'StoreError',
+        message: expect.stringMatching(
+          /^migration 9999_client_notes changes what the server older \(version 0\.2\.0\) uses, which is running on the database: stop all/,
+        ),
+      });
+      expect((await connection.query('SELECT remark FROM "Client"')).rows).toEqual([]);
+      // It is frozen, or has crashed. If it goes on, it sees that its row is gone.
+      await connection.query('UPDATE "Node" SET "seenAt" = "seenAt" - interval \'11 s\'');
+      expect(await run(database, [...known, adds, changes])).toEqual(['9999_client_notes']);
+      expect((await connection.query('SELECT name FROM "Node"')).rows).toEqual([]);
+      await connection.end();
     });
-    expect((await connection.query('SELECT remark FROM "Client"')).rows).toEqual([]);
-    // It is frozen, or has crashed. If it goes on, it sees that its row is gone.
-    await connection.query('UPDATE "Node" SET "seenAt" = "seenAt" - interval \'11 s\'');
-    expect(await run(database, [...known, adds, changes])).toEqual(['9999_client_notes']);
-    expect((await connection.query('SELECT name FROM "Node"')).rows).toEqual([]);
-    await connection.end();
-  });
 
-  test('are applied by one of those who do it at once', async () => {
-    const database = await databases.create();
-    const migrations = await readMigrations('postgresql');
-    const applied = await Promise.all([1, 2, 3, 4].map(() => run(database, migrations)));
-    expect(applied.map((names) => names.length).toSorted((a, b) => a - b)).toEqual([0, 0, 0, migrations.length]);
+    test('are applied by one of those who do it at once', async () => {
+      const database = await databases.create();
+      const migrations = await readMigrations('postgresql');
+      const applied = await Promise.all([1, 2, 3, 4].map(() => run(database, migrations)));
+      expect(applied.map((names) => names.length).toSorted((a, b) => a - b)).toEqual([0, 0, 0, migrations.length]);
+    });
   });
-});
+}
 
 const file = (database: TestDatabase) => path.join(database.dataDir, 'test.db');
 

@@ -8,7 +8,7 @@ import { clientIdsQuery, problemQuery } from '../../src/store/hot/problem-lists.
 import { tunnelSource, type TunnelPageQuery } from '../../src/store/hot/tunnel-page.ts';
 import { userSource, type UserPageQuery } from '../../src/store/hot/user-page.ts';
 import type { TestStore } from '../support/test-store.ts';
-import { eachDialect } from '../support/database.ts';
+import { eitherDialect } from '../support/database.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
 import { statementsOf } from '../support/statements.ts';
 
@@ -49,7 +49,7 @@ const indexed: Readonly<Record<string, string>> = {
   onlineButDisabled: 'NOT enabled',
 };
 
-eachDialect('a page without a search', (databases) => {
+eitherDialect('a page without a search', (databases) => {
   let store: TestStore;
 
   // Enough rows for PostgreSQL's planner to prefer an index to reading and sorting all.

@@ -7,6 +7,7 @@ import { sqliteScript } from '../../prisma/sqlite-script.mjs';
 import { databaseFileName } from '../../src/store/sqlite.ts';
 import { openDatabase } from '../../src/store/sqlite/binding.ts';
 import { eachDialect, testDatabases, type TestDatabase } from '../support/database.ts';
+import { isShort } from '../support/endurance.ts';
 
 eachDialect('the migrations', (databases) => {
   let database: TestDatabase;
@@ -28,12 +29,14 @@ eachDialect('the migrations', (databases) => {
     expect(await diff(model)).toBe('');
   });
 
-  test.each([
+  const changes: ReadonlyArray<readonly [what: string, from: string, to: string, sql: RegExp]> = [
     ['a column', 'username ', 'shoeSize Int @default(0)\n  username ', /"shoeSize" INTEGER NOT NULL DEFAULT 0/],
     ['a default', 'maxClients   Int       @default(0)', 'maxClients   Int       @default(7)', /DEFAULT 7/],
     ['an index', '@@index([mode, port, id])', '@@index([mode, port, id, remark])', /CREATE INDEX "Tunnel_mode_port_id_remark_idx"/],
     ['a relation', 'onDelete: Cascade', 'onDelete: Restrict', /ON DELETE RESTRICT/],
-  ])('are found to lack %s that the schema has', async (_, from, to, sql) => {
+  ];
+
+  test.each(isShort ? changes.slice(0, 1) : changes)('are found to lack %s that the schema has', async (_, from, to, sql) => {
     expect(model).toContain(from);
     expect(await diff(model.replace(from, to))).toMatch(sql);
   });

@@ -7,13 +7,13 @@ import { databaseFileName } from '../../src/store/sqlite.ts';
 import { HotConnection, MOST_PREPARED } from '../../src/store/sqlite/hot-connection.ts';
 import type { ReaderRequest } from '../../src/store/sqlite/protocol.ts';
 import { WorkerLink } from '../../src/store/sqlite/worker-link.ts';
-import { eachDialect, testDatabases } from '../support/database.ts';
+import { eitherDialect, testDatabases } from '../support/database.ts';
 import { startPostgresql } from '../support/postgresql.ts';
 import { describeWith } from '../support/programs.ts';
 import { seedClients, seedTunnels } from '../support/seed.ts';
 import { longestHold } from '../support/thread-time.ts';
 
-eachDialect('a search', (databases) => {
+eitherDialect('a search', (databases) => {
   test('finds in a table of any size what it holds, in every order and part by part, with the total', async () => {
     const store = await databases.openEmpty();
     const ids = await seedClients(store, 10_000, (n) => ({ remark: n % 3 === 0 ? `Äpfel & 100% ${n}` : `office_${9999 - n}` }));
@@ -51,7 +51,7 @@ eachDialect('a search', (databases) => {
   });
 });
 
-eachDialect('filters', (databases) => {
+eitherDialect('filters', (databases) => {
   test('leave no prepared statement behind for each way to combine their conditions', async () => {
     const store = await databases.openEmpty();
     await seedClients(store, 3);

@@ -4,7 +4,7 @@ import { readMigrations } from '../../src/store/migrations.ts';
 import type { Transaction } from '../../src/store/transaction.ts';
 import { eachDialect } from '../support/database.ts';
 import { emptyStore } from '../support/empty-store.ts';
-import { sized } from '../support/endurance.ts';
+import { isShort, sized } from '../support/endurance.ts';
 import { falseCounts } from '../support/false-counts.ts';
 import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
 
@@ -74,17 +74,19 @@ eachDialect('kept counts', (databases) => {
     );
   });
 
-  test('of many rows take no longer than the rows: a client with 20,000 tunnels, a user with 5,000 clients', async () => {
-    const store = await databases.openEmpty();
-    const [userId = 0] = await seedUsers(store, 1);
-    const [clientId = 0] = await seedClients(store, 5000, () => ({ userId }));
-    await seedTunnels(store, clientId, 20_000);
-    const begun = performance.now();
-    await store.transaction((tx) => tx.client.delete({ where: { id: clientId } }));
-    await store.transaction((tx) => tx.user.delete({ where: { id: userId } }));
-    expect(performance.now() - begun).toBeLessThan(10_000);
-    expect(await falseCounts(store)).toEqual([]);
-  });
+  if (!isShort) {
+    test('of many rows take no longer than the rows: a client with 20,000 tunnels, a user with 5,000 clients', async () => {
+      const store = await databases.openEmpty();
+      const [userId = 0] = await seedUsers(store, 1);
+      const [clientId = 0] = await seedClients(store, 5000, () => ({ userId }));
+      await seedTunnels(store, clientId, 20_000);
+      const begun = performance.now();
+      await store.transaction((tx) => tx.client.delete({ where: { id: clientId } }));
+      await store.transaction((tx) => tx.user.delete({ where: { id: userId } }));
+      expect(performance.now() - begun).toBeLessThan(10_000);
+      expect(await falseCounts(store)).toEqual([]);
+    });
+  }
 
   test('that were wrong before are recounted by the migration that adds the triggers', async () => {
     const store = await databases.openEmpty();

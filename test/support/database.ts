@@ -20,6 +20,8 @@ import { type TestStore, writable } from './test-store.ts';
 
 /** The suites run on PostgreSQL only, on the second of two nodes: `ADIT_TEST_ON=second-of-two npm test -- test/schema/ test/legacy/`. */
 const onSecondNode = process.env['ADIT_TEST_ON'] === 'second-of-two';
+/** The suites of {@link eitherDialect} run on PostgreSQL: `npm run test:postgresql`. */
+const onPostgresql = process.env['ADIT_TEST_ON'] === 'postgresql';
 
 /** Whether a suite is about one server, or about SQLite, so that it never runs on the second of two nodes. */
 interface OneServer {
@@ -59,11 +61,12 @@ export function eachDialect(name: string, suite: (databases: TestDatabases) => v
 }
 
 /**
- * Runs a suite over SQLite, and in `npm run endurance` over both databases: for rules above the database, which they ask only what Prisma puts into the words of each. What has
- * SQL of its own, conflicts, transactions or the order of rows as its subject is for {@link eachDialect}.
+ * Runs a suite over SQLite in `npm test`, over PostgreSQL in `npm run test:postgresql`, and over both in `npm run endurance`: for rules above the database, and for what `test/store` shows on both
+ * databases. {@link eachDialect} is for the suites of `test/store` that are about SQL of our own, transactions and migrations.
  */
 export function eitherDialect(name: string, suite: (databases: TestDatabases) => void): void {
   if (endurance || onSecondNode) eachDialect(name, suite);
+  else if (onPostgresql) describeWith('initdb', `${name} on PostgreSQL`, () => suite(testDatabases('postgresql')));
   else describe(`${name} on SQLite`, () => suite(testDatabases('sqlite')));
 }
 

@@ -17,8 +17,8 @@ const usual = BACKEND_NAMES.find((name) => name === process.env['ADIT_TEST_SOCKE
 let sockets = await socketsBy(usual);
 
 /** Runs tests with each socket backend, one after another. */
-export function onEveryBackend(tests: () => void): void {
-  describe.each(BACKEND_NAMES)('with sockets by %s', (name) => {
+export function onEveryBackend(tests: () => void, names: typeof BACKEND_NAMES | readonly ['captured'] = BACKEND_NAMES): void {
+  describe.each(names)('with sockets by %s', (name) => {
     beforeAll(async () => {
       sockets = await socketsBy(name);
     });

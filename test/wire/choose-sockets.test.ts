@@ -12,6 +12,7 @@ import { SelfTests } from '../../src/wire/self-tests.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import type { ByteSocket, SocketBackend } from '../../src/wire/socket.ts';
 import { socketTrials } from '../../src/wire/socket-trials.ts';
+import { isShort } from '../support/endurance.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 const ownProgram = path.join(root, 'dist/main.js');
@@ -60,54 +61,56 @@ describe('the way to get sockets', () => {
   });
 });
 
-describe('the self-test', () => {
-  test.each(['net', 'onread', 'captured'])('passes for %s', async (name) => {
-    const { stdout } = await promisify(execFile)(process.execPath, [ownProgram, SELF_TEST, name]);
-    expect(stdout).toBe('works');
-  });
+if (!isShort) {
+  describe('the self-test', () => {
+    test.each(['net', 'onread', 'captured'])('passes for %s', async (name) => {
+      const { stdout } = await promisify(execFile)(process.execPath, [ownProgram, SELF_TEST, name]);
+      expect(stdout).toBe('works');
+    });
 
-  test('is a role of the program when that is a single file', async () => {
-    // Beside node_modules: what is made for one machine is in no bundle.
-    const bundle = path.join(root, '.cache', `bundle-${process.pid}.mjs`);
-    buildSync({ entryPoints: [ownProgram], outfile: bundle, bundle: true, format: 'esm', platform: 'node', packages: 'external', logLevel: 'silent' });
-    const { stdout } = await promisify(execFile)(process.execPath, [bundle, SELF_TEST, 'captured']);
-    rmSync(bundle);
-    expect(stdout).toBe('works');
-  });
+    test('is a role of the program when that is a single file', async () => {
+      // Beside node_modules: what is made for one machine is in no bundle.
+      const bundle = path.join(root, '.cache', `bundle-${process.pid}.mjs`);
+      buildSync({ entryPoints: [ownProgram], outfile: bundle, bundle: true, format: 'esm', platform: 'node', packages: 'external', logLevel: 'silent' });
+      const { stdout } = await promisify(execFile)(process.execPath, [bundle, SELF_TEST, 'captured']);
+      rmSync(bundle);
+      expect(stdout).toBe('works');
+    });
 
-  const hidden: ByteSocket[] = [];
-  afterEach(() => {
-    for (const socket of hidden.splice(0)) socket.destroy();
-  });
+    const hidden: ByteSocket[] = [];
+    afterEach(() => {
+      for (const socket of hidden.splice(0)) socket.destroy();
+    });
 
-  /** Sockets with something wrong. */
-  function wrong(change: (socket: ByteSocket) => Partial<ByteSocket>): SocketBackend {
-    const changed = (socket: ByteSocket): ByteSocket => {
-      hidden.push(socket);
-      const changes = change(socket);
-      return new Proxy(socket, {
-        get(target, key) {
-          const value: unknown = Reflect.get(key in changes ? changes : target, key);
-          return typeof value === 'function' ? (...args: unknown[]): unknown => Reflect.apply(value, target, args) : value;
-        },
-      });
-    };
-    return {
-      name: 'wrong',
-      dial: (options, onDialled) => netBackend.dial(options, (outcome) => onDialled(outcome instanceof Error ? outcome : changed(outcome))),
-      connect: async (options) => changed(await netBackend.connect(options)),
-      listen: (options) => netBackend.listen({ ...options, onSocket: (socket) => options.onSocket(changed(socket)) }),
-      secured: (...of) => changed(netBackend.secured(...of)),
-    };
-  }
+    /** Sockets with something wrong. */
+    function wrong(change: (socket: ByteSocket) => Partial<ByteSocket>): SocketBackend {
+      const changed = (socket: ByteSocket): ByteSocket => {
+        hidden.push(socket);
+        const changes = change(socket);
+        return new Proxy(socket, {
+          get(target, key) {
+            const value: unknown = Reflect.get(key in changes ? changes : target, key);
+            return typeof value === 'function' ? (...args: unknown[]): unknown => Reflect.apply(value, target, args) : value;
+          },
+        });
+      };
+      return {
+        name: 'wrong',
+        dial: (options, onDialled) => netBackend.dial(options, (outcome) => onDialled(outcome instanceof Error ? outcome : changed(outcome))),
+        connect: async (options) => changed(await netBackend.connect(options)),
+        listen: (options) => netBackend.listen({ ...options, onSocket: (socket) => options.onSocket(changed(socket)) }),
+        secured: (...of) => changed(netBackend.secured(...of)),
+      };
+    }
 
-  test.each<readonly [what: string, trial: string, change: (socket: ByteSocket) => Partial<ByteSocket>]>([
-    ['change bytes', 'both directions, pauses, half close', (socket) => ({ write: (chunk, taken) => socket.write(Buffer.from(chunk).fill(0), taken) })],
-    ['end both directions at once', 'both directions, pauses, half close', (socket) => ({ end: () => socket.destroy() })],
-    ['hide what is pending', 'back-pressure', () => ({ pending: 0 })],
-    ['forget what was read too far', 'handing over', () => ({ unread: () => undefined })],
-    ['close cleanly instead of a reset', 'resets', (socket) => ({ destroy: () => socket.destroy() })],
-  ])('finds out sockets that %s', async (_, trial, change) => {
-    await expect(socketTrials[trial]?.(wrong(change))).rejects.toBeInstanceOf(Error);
+    test.each<readonly [what: string, trial: string, change: (socket: ByteSocket) => Partial<ByteSocket>]>([
+      ['change bytes', 'both directions, pauses, half close', (socket) => ({ write: (chunk, taken) => socket.write(Buffer.from(chunk).fill(0), taken) })],
+      ['end both directions at once', 'both directions, pauses, half close', (socket) => ({ end: () => socket.destroy() })],
+      ['hide what is pending', 'back-pressure', () => ({ pending: 0 })],
+      ['forget what was read too far', 'handing over', () => ({ unread: () => undefined })],
+      ['close cleanly instead of a reset', 'resets', (socket) => ({ destroy: () => socket.destroy() })],
+    ])('finds out sockets that %s', async (_, trial, change) => {
+      await expect(socketTrials[trial]?.(wrong(change))).rejects.toBeInstanceOf(Error);
+    });
   });
-});
+}

@@ -8,7 +8,7 @@ import { describe, expect, test } from '@jest/globals';
 import { BACKEND_NAMES, socketsBy } from '../../src/wire/backends.ts';
 import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
 import { LOOK_MS } from '../../src/wire/socket-watch.ts';
-import { sized } from '../support/endurance.ts';
+import { isShort, sized } from '../support/endurance.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedPort, startTarget } from '../support/target.ts';
 import { settled } from '../support/settled.ts';
@@ -51,7 +51,8 @@ function keepsAlive({ local }: ByteSocket): boolean {
   return open?.[5]?.startsWith('02:') ?? false;
 }
 
-const backends = await Promise.all(BACKEND_NAMES.map(socketsBy));
+/** In `npm test`, without the one in between: a buffer of our own that Node reads into. */
+const backends = await Promise.all(BACKEND_NAMES.filter((name) => !isShort || name !== 'onread').map(socketsBy));
 
 describe.each(backends.flatMap((backend) => [{ name: backend.name, backend, secure: false }, { name: `${backend.name}, over TLS`, backend, secure: true }]))(
   'connections by $name',

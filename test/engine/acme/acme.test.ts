@@ -9,6 +9,7 @@ import type { Engine } from '../../../src/engine/engine.ts';
 import type { CertificateState, WantedHost } from '../../../src/engine/face.ts';
 import { writePrivately } from '../../../src/settings/private-file.ts';
 import { endChildren } from '../../support/child.ts';
+import { isShort } from '../../support/endurance.ts';
 import { freePortRange } from '../../support/free-port.ts';
 import { Handshakes } from '../../support/handshakes.ts';
 import { Pebble } from '../../support/pebble.ts';
@@ -131,23 +132,25 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     for (const answer of [other, wrong, await ask('c.example.com', target)]) expect(answer).toMatch(/^HTTP\/1.1 503 /);
   });
 
-  test('at two thirds of its lifetime it is renewed under load, and no handshake fails', async () => {
-    const { engine, httpsPort } = await start([{ id: 1, host: 'e.example.com' }]);
-    const { inUse, acme } = await until(engine, 1, issued);
-    const load = new Handshakes(httpsPort, 'e.example.com');
-    await load.next(20);
-    const orders = pebble.orders;
-    ahead = Number(acme?.nextAt) - Date.now() - 3000;
-    await load.next(20);
-    expect(pebble.orders).toBe(orders);
-    ahead += 3000;
-    const renewed = await until(engine, 1, (state) => state.inUse !== null && state.inUse.fingerprint !== inUse?.fingerprint && issued(state));
-    expect(await shown(httpsPort, 'e.example.com')).toBe(renewed.inUse?.fingerprint);
-    await load.next(20);
-    await load.stop();
-    expect(load.failures).toEqual([]);
-    ahead = 0;
-  });
+  if (!isShort) {
+    test('at two thirds of its lifetime it is renewed under load, and no handshake fails', async () => {
+      const { engine, httpsPort } = await start([{ id: 1, host: 'e.example.com' }]);
+      const { inUse, acme } = await until(engine, 1, issued);
+      const load = new Handshakes(httpsPort, 'e.example.com');
+      await load.next(20);
+      const orders = pebble.orders;
+      ahead = Number(acme?.nextAt) - Date.now() - 3000;
+      await load.next(20);
+      expect(pebble.orders).toBe(orders);
+      ahead += 3000;
+      const renewed = await until(engine, 1, (state) => state.inUse !== null && state.inUse.fingerprint !== inUse?.fingerprint && issued(state));
+      expect(await shown(httpsPort, 'e.example.com')).toBe(renewed.inUse?.fingerprint);
+      await load.next(20);
+      await load.stop();
+      expect(load.failures).toEqual([]);
+      ahead = 0;
+    });
+  }
 
   test("a name that points elsewhere fails with the authority's error, is retried with backoff, also after a restart, and succeeds once fixed", async () => {
     await pebble.lead('f.example.com', '127.0.0.8');
@@ -178,108 +181,116 @@ describeWith(['pebble', 'pebble-challtestsrv'], 'certificates by ACME', () => {
     ahead = 0;
   });
 
-  test('a failed order is attempted at once on request, a few times per hour, also if its host was stopped in between', async () => {
-    await pebble.lead('q.example.com', '127.0.0.8');
-    const { engine } = await start([{ id: 1, host: 'q.example.com' }, { id: 2, host: 'r.example.com', acme: false }]);
-    expect((await until(engine, 1, failed)).acme).toMatchObject({ failures: 1 });
-    for (const failures of [2, 3]) {
+  if (!isShort) {
+    test('a failed order is attempted at once on request, a few times per hour, also if its host was stopped in between', async () => {
+      await pebble.lead('q.example.com', '127.0.0.8');
+      const { engine } = await start([{ id: 1, host: 'q.example.com' }, { id: 2, host: 'r.example.com', acme: false }]);
+      expect((await until(engine, 1, failed)).acme).toMatchObject({ failures: 1 });
+      for (const failures of [2, 3]) {
+        expect(await engine.records.hosts.retryAcme(1)).toEqual({ kind: 'started' });
+        await until(engine, 1, (state) => failed(state) && state.acme?.failures === failures);
+      }
+      await engine.apply({ kind: 'host', host: hostOf({ id: 1, host: 'q.example.com', acme: true, enabled: false }) });
+      await engine.apply({ kind: 'host', host: hostOf({ id: 1, host: 'q.example.com', acme: true }) });
+      await until(engine, 1, failed);
+      const from = now();
+      await pebble.lead('q.example.com', '127.0.0.1');
       expect(await engine.records.hosts.retryAcme(1)).toEqual({ kind: 'started' });
-      await until(engine, 1, (state) => failed(state) && state.acme?.failures === failures);
-    }
-    await engine.apply({ kind: 'host', host: hostOf({ id: 1, host: 'q.example.com', acme: true, enabled: false }) });
-    await engine.apply({ kind: 'host', host: hostOf({ id: 1, host: 'q.example.com', acme: true }) });
-    await until(engine, 1, failed);
-    const from = now();
-    await pebble.lead('q.example.com', '127.0.0.1');
-    expect(await engine.records.hosts.retryAcme(1)).toEqual({ kind: 'started' });
-    await until(engine, 1, issued);
-    // There is nothing to retry where nothing failed, without ACME, and without such a host.
-    expect(await Promise.all([1, 2, 9].map((id) => engine.records.hosts.retryAcme(id)))).toEqual(Array.from({ length: 3 }, () => ({ kind: 'notFailed' })));
+      await until(engine, 1, issued);
+      // There is nothing to retry where nothing failed, without ACME, and without such a host.
+      expect(await Promise.all([1, 2, 9].map((id) => engine.records.hosts.retryAcme(id)))).toEqual(Array.from({ length: 3 }, () => ({ kind: 'notFailed' })));
 
-    await pebble.lead('s.example.com', '127.0.0.8');
-    await engine.apply({ kind: 'host', host: hostOf({ id: 3, host: 's.example.com', acme: true }) });
-    await until(engine, 3, failed);
-    for (const failures of [2, 3, 4]) {
+      await pebble.lead('s.example.com', '127.0.0.8');
+      await engine.apply({ kind: 'host', host: hostOf({ id: 3, host: 's.example.com', acme: true }) });
+      await until(engine, 3, failed);
+      for (const failures of [2, 3, 4]) {
+        expect(await engine.records.hosts.retryAcme(3)).toEqual({ kind: 'started' });
+        await until(engine, 3, (state) => failed(state) && state.acme?.failures === failures);
+      }
+      const refused = await engine.records.hosts.retryAcme(3);
+      expect(refused).toEqual({ kind: 'later', at: expect.any(Number) });
+      expect(refused.kind === 'later' && refused.at).toBeGreaterThan(from);
+      ahead = 61 * MINUTE;
       expect(await engine.records.hosts.retryAcme(3)).toEqual({ kind: 'started' });
-      await until(engine, 3, (state) => failed(state) && state.acme?.failures === failures);
-    }
-    const refused = await engine.records.hosts.retryAcme(3);
-    expect(refused).toEqual({ kind: 'later', at: expect.any(Number) });
-    expect(refused.kind === 'later' && refused.at).toBeGreaterThan(from);
-    ahead = 61 * MINUTE;
-    expect(await engine.records.hosts.retryAcme(3)).toEqual({ kind: 'started' });
-    ahead = 0;
-  });
+      ahead = 0;
+    });
+  }
 
-  test('an unavailable authority is retried; if it has forgotten the account, a new one is created', async () => {
-    const { engine } = await start([]);
-    await engine.apply({ kind: 'host', host: hostOf({ id: 1, host: 'g.example.com', acme: true }) });
-    await until(engine, 1, issued);
-    await pebble.suspend();
-    await engine.apply({ kind: 'host', host: hostOf({ id: 2, host: 'h.example.com', acme: true }) });
-    const down = await until(engine, 2, failed);
-    expect(down.acme?.problem).toMatch(/^the certificate authority cannot be reached: .*ECONNREFUSED/);
-    await pebble.resume();
-    ahead = Number(down.acme?.nextAt) - Date.now();
-    const forgotten = await until(engine, 2, (state) => failed(state) && state.acme?.nextAt !== down.acme?.nextAt);
-    expect(forgotten.acme?.problem).toMatch(/account/);
-    ahead = Number(forgotten.acme?.nextAt) - Date.now();
-    await until(engine, 2, issued);
-    expect(await engine.hostCertificate(1)).toMatchObject({ status: 'valid' });
-    ahead = 0;
-  });
+  if (!isShort) {
+    test('an unavailable authority is retried; if it has forgotten the account, a new one is created', async () => {
+      const { engine } = await start([]);
+      await engine.apply({ kind: 'host', host: hostOf({ id: 1, host: 'g.example.com', acme: true }) });
+      await until(engine, 1, issued);
+      await pebble.suspend();
+      await engine.apply({ kind: 'host', host: hostOf({ id: 2, host: 'h.example.com', acme: true }) });
+      const down = await until(engine, 2, failed);
+      expect(down.acme?.problem).toMatch(/^the certificate authority cannot be reached: .*ECONNREFUSED/);
+      await pebble.resume();
+      ahead = Number(down.acme?.nextAt) - Date.now();
+      const forgotten = await until(engine, 2, (state) => failed(state) && state.acme?.nextAt !== down.acme?.nextAt);
+      expect(forgotten.acme?.problem).toMatch(/account/);
+      ahead = Number(forgotten.acme?.nextAt) - Date.now();
+      await until(engine, 2, issued);
+      expect(await engine.hostCertificate(1)).toMatchObject({ status: 'valid' });
+      ahead = 0;
+    });
+  }
 
-  test('an order is canceled if its host is deleted, renamed or disabled meanwhile', async () => {
-    let reached: () => void = () => undefined;
-    const hole = net.createServer(() => reached()).listen(httpPort, '127.0.0.7');
-    await once(hole, 'listening');
-    const { engine, log, dir } = await start([]);
-    const host = (name: string, more: Partial<WantedHost> = {}) => hostOf({ id: 1, host: name, acme: true, ...more });
-    for (
-      const [name, change] of [
-        ['i.example.com', { kind: 'hostRemoved', id: 1 }],
-        ['j.example.com', { kind: 'host', host: host('k.example.com') }],
-        ['l.example.com', { kind: 'host', host: host('l.example.com', { acme: false }) }],
-      ] as const
-    ) {
-      await pebble.lead(name, '127.0.0.7');
-      const asked = new Promise<void>((resolve) => {
-        reached = resolve;
-      });
-      await engine.apply({ kind: 'host', host: host(name) });
-      await asked;
-      expect(await engine.hostCertificate(1)).toMatchObject({ status: 'missing', acme: { status: 'pending', nextAt: null } });
-      await engine.apply(change);
-      if (name === 'j.example.com') expect(await until(engine, 1, issued)).toMatchObject({ inUse: { names: ['k.example.com'] } });
-      else expect(await engine.hostCertificate(1)).toBeUndefined();
-    }
-    hole.close();
-    await engine.close();
-    expect(log.entries.filter(({ msg }) => /no certificate by ACME/.test(msg))).toEqual([]);
-    const files = readdirSync(dir, { recursive: true, encoding: 'utf8' }).map((file) => path.basename(file));
-    expect(files).toContain('k.example.com.pem');
-    for (const name of ['i', 'j', 'l']) expect(files).not.toContain(`${name}.example.com.pem`);
-  });
+  if (!isShort) {
+    test('an order is canceled if its host is deleted, renamed or disabled meanwhile', async () => {
+      let reached: () => void = () => undefined;
+      const hole = net.createServer(() => reached()).listen(httpPort, '127.0.0.7');
+      await once(hole, 'listening');
+      const { engine, log, dir } = await start([]);
+      const host = (name: string, more: Partial<WantedHost> = {}) => hostOf({ id: 1, host: name, acme: true, ...more });
+      for (
+        const [name, change] of [
+          ['i.example.com', { kind: 'hostRemoved', id: 1 }],
+          ['j.example.com', { kind: 'host', host: host('k.example.com') }],
+          ['l.example.com', { kind: 'host', host: host('l.example.com', { acme: false }) }],
+        ] as const
+      ) {
+        await pebble.lead(name, '127.0.0.7');
+        const asked = new Promise<void>((resolve) => {
+          reached = resolve;
+        });
+        await engine.apply({ kind: 'host', host: host(name) });
+        await asked;
+        expect(await engine.hostCertificate(1)).toMatchObject({ status: 'missing', acme: { status: 'pending', nextAt: null } });
+        await engine.apply(change);
+        if (name === 'j.example.com') expect(await until(engine, 1, issued)).toMatchObject({ inUse: { names: ['k.example.com'] } });
+        else expect(await engine.hostCertificate(1)).toBeUndefined();
+      }
+      hole.close();
+      await engine.close();
+      expect(log.entries.filter(({ msg }) => /no certificate by ACME/.test(msg))).toEqual([]);
+      const files = readdirSync(dir, { recursive: true, encoding: 'utf8' }).map((file) => path.basename(file));
+      expect(files).toContain('k.example.com.pem');
+      for (const name of ['i', 'j', 'l']) expect(files).not.toContain(`${name}.example.com.pem`);
+    });
+  }
 
-  test('the number of concurrent orders and of orders per hour is limited; names that failed before come last', async () => {
-    const names = ['m', 'n', 'o'].map((name, index) => ({ id: index + 1, host: `${name}.example.com` }));
-    const dir = newDir();
-    await pebble.lead('m.example.com', '127.0.0.8');
-    const first = await start([{ id: 1, host: 'm.example.com' }], { dir });
-    const { acme } = await until(first.engine, 1, failed);
-    await first.engine.close();
-    ahead = Number(acme?.nextAt) - Date.now();
-    const orders = pebble.orders;
-    const { engine } = await start(names, { dir, timing: { atOnce: 1, perHour: 2 } });
-    await Promise.all([until(engine, 2, issued), until(engine, 3, issued)]);
-    expect(await engine.hostCertificate(1)).toMatchObject({ acme: { status: 'failed' } });
-    expect(pebble.orders - orders).toBe(2);
-    await pebble.lead('m.example.com', '127.0.0.1');
-    ahead += 61 * MINUTE;
-    await until(engine, 1, issued);
-    expect(pebble.orders - orders).toBe(3);
-    ahead = 0;
-  });
+  if (!isShort) {
+    test('the number of concurrent orders and of orders per hour is limited; names that failed before come last', async () => {
+      const names = ['m', 'n', 'o'].map((name, index) => ({ id: index + 1, host: `${name}.example.com` }));
+      const dir = newDir();
+      await pebble.lead('m.example.com', '127.0.0.8');
+      const first = await start([{ id: 1, host: 'm.example.com' }], { dir });
+      const { acme } = await until(first.engine, 1, failed);
+      await first.engine.close();
+      ahead = Number(acme?.nextAt) - Date.now();
+      const orders = pebble.orders;
+      const { engine } = await start(names, { dir, timing: { atOnce: 1, perHour: 2 } });
+      await Promise.all([until(engine, 2, issued), until(engine, 3, issued)]);
+      expect(await engine.hostCertificate(1)).toMatchObject({ acme: { status: 'failed' } });
+      expect(pebble.orders - orders).toBe(2);
+      await pebble.lead('m.example.com', '127.0.0.1');
+      ahead += 61 * MINUTE;
+      await until(engine, 1, issued);
+      expect(pebble.orders - orders).toBe(3);
+      ahead = 0;
+    });
+  }
 
   test('only names that are served over https and have no certificate of their own are ordered', async () => {
     const orders = pebble.orders;

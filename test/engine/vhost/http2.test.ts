@@ -5,6 +5,7 @@ import type net from 'node:net';
 import tls from 'node:tls';
 import { expect, test } from '@jest/globals';
 import { covering, other } from '../../support/certificates.ts';
+import { isShort } from '../../support/endurance.ts';
 import { eventually } from '../../support/eventually.ts';
 import { frames, type RawField, sendHttp2, silentHttp2 } from '../../support/http2-frames.ts';
 import { secureHostRequests } from '../../support/soak/web.ts';
@@ -86,21 +87,24 @@ test('visitors that are refused during an upload and disconnect leave nothing be
   await eventually(() => server.connections, (count) => count === 0);
 });
 
-test.each([10, 100_000, 1_000_000])('an answer that its target cuts off after %d bytes is an error for the visitor, never a short one', async (bytes) => {
-  const origin = await startRawOrigin((_text, socket) => {
-    socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${(bytes * 2).toString(16)}\r\n`);
-    socket.write(Buffer.alloc(bytes), () => setImmediate(() => socket.resetAndDestroy()));
-  });
-  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
-  const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate });
-  for (let round = 0; round < 5; round++) {
-    const stream = session.request({ ':path': '/' });
-    await expect((async () => {
-      for await (const _chunk of stream);
-    })()).rejects.toThrow(/NGHTTP2_INTERNAL_ERROR|Premature close/);
-  }
-  session.close();
-});
+test.each(isShort ? [100_000] : [10, 100_000, 1_000_000])(
+  'an answer that its target cuts off after %d bytes is an error for the visitor, never a short one',
+  async (bytes) => {
+    const origin = await startRawOrigin((_text, socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${(bytes * 2).toString(16)}\r\n`);
+      socket.write(Buffer.alloc(bytes), () => setImmediate(() => socket.resetAndDestroy()));
+    });
+    const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+    const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate });
+    for (let round = 0; round < 5; round++) {
+      const stream = session.request({ ':path': '/' });
+      await expect((async () => {
+        for await (const _chunk of stream);
+      })()).rejects.toThrow(/NGHTTP2_INTERNAL_ERROR|Premature close/);
+    }
+    session.close();
+  },
+);
 
 test('fields that a target repeats reach the visitor, those too that it must not repeat', async () => {
   const origin = await startRawOrigin((_text, socket) => {

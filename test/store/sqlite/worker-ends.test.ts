@@ -10,7 +10,7 @@ import { WorkerLink } from '../../../src/store/sqlite/worker-link.ts';
 import { sized } from '../../support/endurance.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
-const rounds = sized(24, 1000);
+const rounds = sized(12, 1000, 24);
 const file = path.join(temporaryDirectory(), 'worker.db');
 const program = new URL('../../../dist/store/sqlite/worker.js', import.meta.url);
 

@@ -6,6 +6,8 @@ import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
+// Short form: test/project/import-graph.test.ts
+
 const root = path.resolve(import.meta.dirname, '../..');
 const directories = temporaryDirectory();
 let checkouts = 0;

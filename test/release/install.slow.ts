@@ -15,6 +15,8 @@ import { describeWith } from '../support/programs.ts';
 import { type ServerProcess, signedNow, startServer } from '../support/processes.ts';
 import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
 
+// Short form: test/schema/enrolment.test.ts
+
 interface Outcome {
   readonly code: number;
   readonly output: string;

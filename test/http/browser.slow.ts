@@ -7,6 +7,8 @@ import { cheapHashes, startServer, write } from '../support/processes.ts';
 import { describeWith } from '../support/programs.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
 
+// Short form: test/panel/first-visit.test.ts
+
 const password = 'the password of the browser';
 
 /** Chooses an endpoint of the page at /api and sends it with these parameters. @returns what the page shows then */

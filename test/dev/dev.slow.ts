@@ -11,6 +11,8 @@ import { eventually } from '../support/eventually.ts';
 import { signedNow } from '../support/processes.ts';
 import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
 
+// Short form: test/dev/watch.test.ts
+
 const root = path.resolve(import.meta.dirname, '../..');
 afterEach(endChildren);
 afterAll(removeScratchDirectories);

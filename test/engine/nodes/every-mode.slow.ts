@@ -9,6 +9,8 @@ import { removeScratchDirectories } from '../../support/scratch.ts';
 import { occupyPort } from '../../support/target.ts';
 import { CLIENT, startAgent } from '../../support/tunnel.ts';
 
+// Short form: test/engine/every-mode.test.ts
+
 afterAll(removeScratchDirectories);
 
 const agentOptions = { allowFiles: [tmpdir()] };

@@ -11,6 +11,8 @@ import { RawPeer } from '../../support/raw-peer.ts';
 import { roundTrip, startEcho, visit } from '../../support/target.ts';
 import { CLIENT, startAgent } from '../../support/tunnel.ts';
 
+// Short form: test/engine/hostile-peers.test.ts
+
 /** What one client's agent and visitors do must not end the sessions between nodes, which carry all clients. */
 
 const HOSTILE = { ...CLIENT, id: 2, vkey: 'the-vkey-of-an-attacker', configAllowed: true };

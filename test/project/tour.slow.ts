@@ -8,6 +8,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { describeWith } from '../support/programs.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
+// Short form: test/project/readme.test.ts
+
 const root = path.resolve(import.meta.dirname, '../..');
 const directory = temporaryDirectory();
 

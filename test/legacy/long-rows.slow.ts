@@ -7,6 +7,8 @@ import { signature, testApis, testAuthKey, type Api } from '../support/api.ts';
 import { testDatabases } from '../support/database.ts';
 import { seedClients } from '../support/seed.ts';
 
+// Short form: test/legacy/long-lists.test.ts
+
 const apis = testApis(testDatabases('sqlite'));
 const open: Socket[] = [];
 let api: Api;

@@ -1,0 +1,2 @@
+// Short form: test/authorisation/graphql-matrix.test.ts
+import './graphql-matrix.test.ts';

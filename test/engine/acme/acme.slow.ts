@@ -1,0 +1,2 @@
+// Short form: test/engine/acme/acme.test.ts
+import './acme.test.ts';

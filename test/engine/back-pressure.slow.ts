@@ -1,0 +1,2 @@
+// Short form: test/engine/back-pressure.test.ts
+import './back-pressure.test.ts';

@@ -1,0 +1,2 @@
+// Short form: test/engine/leaks.test.ts
+import './leaks.test.ts';

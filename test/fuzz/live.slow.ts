@@ -1,0 +1,2 @@
+// Short form: test/fuzz/live.test.ts
+import './live.test.ts';

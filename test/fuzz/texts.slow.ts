@@ -1,0 +1,2 @@
+// Short form: test/fuzz/texts.test.ts
+import './texts.test.ts';

@@ -1,0 +1,2 @@
+// Short form: test/http/costly-operations.test.ts
+import './costly-operations.test.ts';

@@ -1,0 +1,2 @@
+// Short form: test/http/deaf-readers.test.ts
+import './deaf-readers.test.ts';

@@ -1,0 +1,2 @@
+// Short form: test/http/https.test.ts
+import './https.test.ts';

@@ -1,0 +1,2 @@
+// Short form: test/http/tokens.test.ts
+import './tokens.test.ts';

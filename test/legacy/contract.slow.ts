@@ -1,0 +1,2 @@
+// Short form: test/legacy/contract.test.ts
+import './contract.test.ts';

@@ -1,0 +1,2 @@
+// Short form: test/legacy/input.test.ts
+import './input.test.ts';

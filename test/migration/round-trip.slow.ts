@@ -1,0 +1,2 @@
+// Short form: test/migration/round-trip.test.ts
+import './round-trip.test.ts';

@@ -1,0 +1,2 @@
+// Short form: test/model/model.test.ts
+import './model.test.ts';

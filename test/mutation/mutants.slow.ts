@@ -1,0 +1,2 @@
+// Short form: test/mutation/mutants.test.ts
+import './mutants.test.ts';

@@ -1,0 +1,2 @@
+// Short form: test/project/api-doc.test.ts
+import './api-doc.test.ts';

@@ -1,0 +1,2 @@
+// Short form: test/project/left-behind.test.ts
+import './left-behind.test.ts';

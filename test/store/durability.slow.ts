@@ -1,0 +1,2 @@
+// Short form: test/store/durability.test.ts
+import './durability.test.ts';

@@ -1,0 +1,2 @@
+// Short form: test/store/migrations.test.ts
+import './migrations.test.ts';

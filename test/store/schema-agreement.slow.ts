@@ -1,0 +1,2 @@
+// Short form: test/store/schema-agreement.test.ts
+import './schema-agreement.test.ts';

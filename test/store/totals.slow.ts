@@ -1,0 +1,2 @@
+// Short form: test/store/totals.test.ts
+import './totals.test.ts';

@@ -1,0 +1,2 @@
+// Short form: test/wire/choose-sockets.test.ts
+import './choose-sockets.test.ts';

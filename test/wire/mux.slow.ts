@@ -1,0 +1,2 @@
+// Short form: test/wire/mux.test.ts
+import './mux.test.ts';

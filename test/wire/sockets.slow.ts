@@ -1,0 +1,2 @@
+// Short form: test/wire/sockets.test.ts
+import './sockets.test.ts';
