@@ -161,8 +161,8 @@ test('every error of the schema is provoked by some call, and every text of a ro
   const unproven = Object.entries(errorCodes).filter(([code, { message }]) => {
     const suite = elsewhere.get(code);
     if (suite === undefined) return false;
-    const file = ['test', 'slow'].map((form) => new URL(`../${suite}.${form}.ts`, import.meta.url)).find((url) => existsSync(url));
-    const text = file === undefined ? '' : readFileSync(file, 'utf8');
+    const forms = ['test', 'slow'].map((form) => new URL(`../${suite}.${form}.ts`, import.meta.url)).filter((url) => existsSync(url));
+    const text = forms.map((url) => readFileSync(url, 'utf8')).join('\n');
     return !text.includes(code) && (message === '{reason}' || !patternOf(message).test(text));
   });
   expect(unproven).toEqual([]);
