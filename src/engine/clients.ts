@@ -231,13 +231,13 @@ export class ClientEntry {
   /** @see EngineFace.connections */
   connections({ offset, limit }: RowRange): ConnectionsPage {
     const rows: ConnectionState[] = [];
-    const open = this.usedMeter?.open ?? new Set();
+    const open = this.usedMeter?.open;
     let index = 0;
-    for (const connection of open) {
+    for (const connection of open ?? []) {
       if (rows.length >= limit) break;
       if (index++ >= offset) rows.push(connection.state);
     }
-    return { rows, total: open.size };
+    return { rows, total: open?.size ?? 0 };
   }
 
   /** Closes a connection. @returns its last state; undefined = there is none of that id */

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { healthMessage } from './health.ts';
 import type { MuxOptions } from './mux.ts';
 import { label } from './peer-text.ts';
+import { CREDIT, decodeVisitorRequest, isVisitorRequest, MOST_ADDRESS } from './visitor-request.ts';
 
 /*
  * What the servers of an installation tell each other. Each has a session with every other one, over TLS 1.3, in which both prove that they have the key of
@@ -40,8 +41,11 @@ export const nodeInfoSchema = z.object({
 /** @see nodeInfoSchema */
 export type NodeInfo = z.output<typeof nodeInfoSchema>;
 
-/** The answer to it. `dataSession`: the session that data connections name in their handshake; absent = the node accepts none, since its links are `tls`. */
-export const nodeWelcomeSchema = z.object({ name, dataSession: z.string().regex(/^[0-9a-f]{32}$/).optional() });
+/**
+ * The answer to it. `dataSession`: the session that data connections name in their handshake; absent = the node accepts none, since its links are `tls`.
+ * `shortRequests`: it knows requests in the form of visitor-request.ts, which those of the version before don't.
+ */
+export const nodeWelcomeSchema = z.object({ name, dataSession: z.string().regex(/^[0-9a-f]{32}$/).optional(), shortRequests: z.boolean().default(false) });
 /** @see nodeWelcomeSchema */
 export type NodeWelcome = z.output<typeof nodeWelcomeSchema>;
 
@@ -89,20 +93,18 @@ const ids = z.array(z.int()).max(NODE_LIST);
 
 /** What a node opens a stream for. */
 const nodeRequest = z.discriminatedUnion('kind', [
-  /** A visitor's connection, which the agent is to connect with what the bytes after the request say (open.ts). `local`: the address that the visitor connected to. */
+  /** The same as `VisitorRequest`, for nodes that do not know its short form. */
   z.object({
     kind: z.literal('visitor'),
     clientId: z.int(),
     of: z.enum(['tunnel', 'host']),
     id: z.int(),
-    address: z.string().max(64),
+    address: z.string().max(MOST_ADDRESS),
     port: z.int(),
-    local: z.object({ address: z.string().max(64), port: z.int() }).optional(),
+    local: z.object({ address: z.string().max(MOST_ADDRESS), port: z.int() }).optional(),
     dataFollows: z.boolean(),
-    /** Another node believed that the home was there, and passes the connection on. It is passed on once. */
     passedOn: z.boolean().default(false),
-    /** As in open.ts. */
-    credit: z.int().min(16 * 1024).max(1024 * 1024).optional(),
+    credit: z.int().min(CREDIT.least).max(CREDIT.most).optional(),
   }),
   z.object({ kind: z.literal('clients'), ids }),
   z.object({ kind: z.literal('tunnels'), ids }),
@@ -131,6 +133,7 @@ export function encodeNodeRequest(request: NodeRequest, rest: Buffer = Buffer.al
 
 /** Parses the payload of OPEN; undefined = it is none that this version knows. */
 export function decodeNodeRequest(payload: Buffer): { readonly request: NodeRequest; readonly rest: Buffer } | undefined {
+  if (isVisitorRequest(payload)) return decodeVisitorRequest(payload);
   if (payload.length < 2) return undefined;
   const end = 2 + payload.readUInt16BE();
   const request = readRequest(payload.subarray(2, end));

@@ -47,6 +47,8 @@ export interface ByteSocket {
   readonly channelSecret?: () => Buffer | undefined;
   /** Bytes written but not yet handed to the kernel. */
   readonly pending: number;
+  /** `write` calls `taken` before it returns: lent bytes need no copy. Absent = it may call it later. */
+  readonly takesAtOnce?: boolean | undefined;
   /**
    * Starts reading into `sink`, in a later iteration of the event loop. Attach again to hand the socket over (handshake to mux, mux stream to data
    * connection): no byte is lost or seen twice.

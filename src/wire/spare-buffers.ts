@@ -8,6 +8,7 @@ const MAX_SPARE = 32;
 /** Copies up to this size come from Node's own pool. */
 const SMALL = 4096;
 const spare: Buffer[] = [];
+const NOTHING_HELD = (): void => undefined;
 
 /** A buffer of BUFFER_BYTES with arbitrary contents, recycled if possible: allocating memory costs more than using it. */
 export function spareBuffer(): Buffer {
@@ -26,6 +27,7 @@ export function writeSpare(socket: ByteSocket, bytes: Buffer): boolean {
 
 /** Writes bytes that may change afterwards: copies them, or keeps the buffer that they were read into. @returns as `ByteSocket.write` */
 export function writeLent(socket: ByteSocket, bytes: Buffer): boolean {
+  if (socket.takesAtOnce) return socket.write(bytes, NOTHING_HELD);
   const large = LargeBuffer.of(bytes);
   if (large) return large.write(socket, bytes);
   if (bytes.length <= SMALL || bytes.length > BUFFER_BYTES) return socket.write(Buffer.from(bytes));

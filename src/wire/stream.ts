@@ -324,9 +324,9 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
 
   #send(chunk: Buffer): void {
     const now = Math.min(chunk.length, this.#credit);
-    for (let at = 0; at < now; at += MAX_DATA) {
-      this.#sendPayload(chunk.subarray(at, Math.min(at + MAX_DATA, now)));
-    }
+    // A slice costs as much as everything else that a small chunk needs.
+    if (now === chunk.length && now > 0 && now <= MAX_DATA) this.#sendPayload(chunk);
+    else for (let at = 0; at < now; at += MAX_DATA) this.#sendPayload(chunk.subarray(at, Math.min(at + MAX_DATA, now)));
     this.#credit -= now;
     if (now >= LARGE_PIECE) this.#bulk += now;
     if (now < chunk.length) this.#held = Buffer.from(chunk.subarray(now));
@@ -428,10 +428,11 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   /** An error costs many times what a stream does, and nothing reads the error of a refused stream. */
   #abort(why: Error | string): void {
     if (this.#closed) return;
+    const local = this.#local;
     this.#finish(typeof why === 'string' && this.#hooks.onClose ? new StreamResetError(why) : typeof why === 'string' ? undefined : why);
     this.#outbound?.destroy();
     this.#inbound?.destroy();
-    this.#local?.destroy(true);
+    local?.destroy(true);
   }
 
   #finish(error: Error | undefined): void {
@@ -440,8 +441,12 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
     this.#early = [];
     this.#held = undefined;
     this.#account();
-    this.#hooks.unread?.close(this);
+    const hooks = this.#hooks;
+    // Tables from which it was deleted may still hold it (docs/decisions/node-links.md).
+    this.#local = undefined;
+    this.#hooks = NO_HOOKS;
+    hooks.unread?.close(this);
     this.#host.forget(this);
-    this.#hooks.onClose?.(error);
+    hooks.onClose?.(error);
   }
 }

@@ -3,6 +3,7 @@ import { ClientUsage } from '../../src/engine/limits/client-usage.ts';
 import { Meter, NO_BYTES, Ticker } from '../../src/engine/limits/meter.ts';
 import { Visitors } from '../../src/engine/limits/visitors.ts';
 import { Connections } from '../../src/engine/tunnels/connections.ts';
+import type { StreamHooks } from '../../src/wire/stream.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 import { eventually } from '../support/eventually.ts';
 import { closed, roundTrip, startEcho, startTarget, visit } from '../support/target.ts';
@@ -54,4 +55,21 @@ test('a connection for which the session opens no stream is refused and counted'
   const visitors = new Visitors();
   new Connections(tunnel, visitors).carry(socket, { open: () => undefined }, client, Buffer.alloc(0), { onOver: () => over++ });
   expect([socket.destroyed, over, tunnel.connections, tunnel.refusals, visitors.open]).toEqual([true, 1, 0, { agentCapacity: 1 }, 0]);
+});
+
+test('the connections of a tunnel are closed, and those of others that count for the same client are not', () => {
+  const ticker = new Ticker();
+  const client = new ClientUsage(ticker, CLIENT, NO_BYTES, () => undefined);
+  const visitors = new Visitors();
+  const [one, other] = [1, 2].map((id) => new Connections(new Meter(ticker, 'tunnel', id, NO_BYTES), visitors));
+  const carry = (connections: Connections | undefined): void => {
+    const joined: StreamHooks[] = [];
+    const stream = { over: false, join: (_local: unknown, hooks: StreamHooks) => void joined.push(hooks), reset: () => joined[0]?.onClose?.() };
+    connections?.carry(new EmptySocket(), { open: () => stream }, client, Buffer.alloc(0));
+  };
+  for (const connections of [one, other, one]) carry(connections);
+  expect([client.connections, client.open.size]).toEqual([3, 3]);
+  one?.closeAll();
+  expect([client.connections, client.open.size, visitors.open]).toEqual([1, 1, 1]);
+  expect([...client.open].map(({ state }) => state.through.id)).toEqual([2]);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { socketPair } from '../../src/wire/socket-pair.ts';
+import { writeLent } from '../../src/wire/spare-buffers.ts';
 import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -131,6 +132,17 @@ test.each<[true | undefined]>([[true], [undefined]])('lent bytes may change once
   other.resume();
   expect(text).toEqual(['early', 'flowing', 'waiting']);
   if (!borrows) expect(seen.map(String)).toEqual(text);
+});
+
+test('bytes that a sender only lends, however few, pass through a pair without a copy', async () => {
+  const [one, other] = socketPair(origin);
+  const seen: Buffer[] = [];
+  other.attach({ borrows: true, onData: (chunk) => void seen.push(chunk), onEnd: () => undefined, onDrain: () => undefined, onClose: () => undefined });
+  one.write(Buffer.from('early'));
+  await eventually(() => seen.length, (count) => count === 1);
+  const bytes = Buffer.from('a few bytes');
+  writeLent(one, bytes);
+  expect(seen[1]).toBe(bytes);
 });
 
 test('a lent chunk reaches a reader that borrows without a copy, and one that pauses at it makes the writer wait', async () => {

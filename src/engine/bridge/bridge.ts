@@ -419,7 +419,7 @@ export class Bridge {
       return;
     }
     const id = newSessionId();
-    const welcome: NodeWelcome = { name: handlers.name, ...handlers.linkKind === 'plain' && { dataSession: id } };
+    const welcome: NodeWelcome = { name: handlers.name, shortRequests: true, ...handlers.linkKind === 'plain' && { dataSession: id } };
     const key = offer.accept(welcome);
     const session = new NodeSession({
       id,

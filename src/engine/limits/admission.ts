@@ -66,7 +66,7 @@ export class Admission {
     if (!meter) return;
     const { exhausted } = meter;
     const now = this.#now();
-    for (const connection of meter.open) {
+    for (const connection of [...meter.open]) {
       if (exhausted || entry.turnedAwayBy(connection.remoteAddress, this.#blackList, now)) connection.cut();
     }
     for (const connection of meter.excess) connection.cut();

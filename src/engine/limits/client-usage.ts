@@ -1,22 +1,14 @@
-import type { ConnectionState, CountedBytes, WantedClient } from '../face.ts';
+import type { CountedBytes, WantedClient } from '../face.ts';
 import { Meter, type StoredBytes, type Ticker } from './meter.ts';
+import { type OpenConnection, OpenConnections } from './open-connections.ts';
 import { RateLimit } from './rate-limit.ts';
-
-/** A connection that can be closed from here. */
-export interface OpenConnection {
-  /** The visitor's. */
-  readonly remoteAddress: string;
-  /** Its description for lists. */
-  readonly state: ConnectionState;
-  cut(): void;
-}
 
 /** What a client has used and may use. */
 export class ClientUsage extends Meter {
   /** What its connections share; undefined = unlimited. */
   rateLimit: RateLimit | undefined;
-  /** Its visitors' connections, oldest first. */
-  readonly open = new Set<OpenConnection>();
+  /** Its visitors' connections. */
+  readonly open = new OpenConnections();
   readonly #onExhausted: () => void;
   #flowLimit = 0;
   #maxConnections = 0;

@@ -1,16 +1,20 @@
 import { encodeNodeRequest, type NodeRequest } from '../../wire/node-messages.ts';
 import type { Joinable, Opener, OpenerVisitor, Stream } from '../../wire/stream.ts';
+import { encodeVisitorRequest } from '../../wire/visitor-request.ts';
 import type { NodeLink } from './node-link.ts';
+
+/** What it needs of the link to the home. */
+type VisitorLink = Pick<NodeLink, 'openFor' | 'shortRequests'>;
 
 /** Carries the connections of a client's visitors to the client's home, which admits, counts and limits them. */
 export class HomeOpener implements Opener {
   readonly elsewhere = true;
-  readonly #link: NodeLink;
+  readonly #link: VisitorLink;
   readonly #clientId: number;
   readonly #crypt: boolean;
 
   /** @param crypt the client's bytes must not be in the clear */
-  constructor(link: NodeLink, clientId: number, crypt: boolean) {
+  constructor(link: VisitorLink, clientId: number, crypt: boolean) {
     this.#link = link;
     this.#clientId = clientId;
     this.#crypt = crypt;
@@ -18,7 +22,8 @@ export class HomeOpener implements Opener {
 
   open(payload: Buffer, dataFollows = false, credit?: number, visitor?: OpenerVisitor): Joinable | undefined {
     if (!visitor) return undefined;
-    const request = encodeNodeRequest(visitorRequest(this.#clientId, visitor, dataFollows, credit), payload);
+    const encode = this.#link.shortRequests ? encodeVisitorRequest : encodeNodeRequest;
+    const request = encode(visitorRequest(this.#clientId, visitor, dataFollows, credit), payload);
     const stream = this.#link.openFor(this.#clientId, request, dataFollows, credit);
     if (stream) ofClient(stream, this.#clientId, this.#crypt);
     return stream;

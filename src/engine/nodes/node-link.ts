@@ -53,6 +53,8 @@ export class NodeLink {
   readonly peer: NodePeer;
   /** Resolves to the reason when the session has ended. */
   readonly ended: Promise<string>;
+  /** The node knows visitors' requests in their short form. */
+  readonly shortRequests: boolean;
   readonly #mux: Mux;
   readonly #socket: ByteSocket;
   readonly #keys: LinkKeys;
@@ -65,8 +67,9 @@ export class NodeLink {
   #warns = true;
 
   /** @param data absent = all bytes go over TLS */
-  private constructor({ peer, keys, sockets, log }: NodeLinkStart, socket: ByteSocket, secret: string, data: DataProof | undefined) {
+  private constructor({ peer, keys, sockets, log }: NodeLinkStart, socket: ByteSocket, secret: string, shortRequests: boolean, data: DataProof | undefined) {
     this.peer = peer;
+    this.shortRequests = shortRequests;
     this.#socket = socket;
     this.#keys = keys;
     this.#secret = secret;
@@ -101,8 +104,9 @@ export class NodeLink {
       socket.destroy(true);
       throw new HandshakeError('garbage', `the node at ${peer.host}:${peer.port} is ${welcome.data?.name ?? 'unknown'}, not ${peer.name}`);
     }
-    const { dataSession } = welcome.data;
-    const link = new NodeLink(start, socket, key, linkKind === 'plain' && dataSession !== undefined ? { keyId: dataSession, key: sessionKey } : undefined);
+    const { dataSession, shortRequests } = welcome.data;
+    const data = linkKind === 'plain' && dataSession !== undefined ? { keyId: dataSession, key: sessionKey } : undefined;
+    const link = new NodeLink(start, socket, key, shortRequests, data);
     // The secret was changed during the handshake.
     if (key !== keys.current) link.proveKey();
     return link;

@@ -1,7 +1,8 @@
 import type { ByteSocket, SocketAddress, SocketSink } from '../../wire/socket.ts';
 import type { ConnectionState } from '../face.ts';
-import type { ClientUsage, OpenConnection } from '../limits/client-usage.ts';
+import type { ClientUsage } from '../limits/client-usage.ts';
 import type { Meter } from '../limits/meter.ts';
+import type { OpenConnection } from '../limits/open-connections.ts';
 import type { RateParty } from '../limits/rate-limit.ts';
 import { RecentRate } from '../limits/recent-rate.ts';
 import { ByteQueue } from './byte-queue.ts';
@@ -30,9 +31,12 @@ export class Connection implements ByteSocket, SocketSink, RateParty, OpenConnec
   readonly borrows = true;
   /** No other connection has it. */
   readonly id = ++lastId;
+  readonly counted: Counted;
+  readonly takesAtOnce: boolean;
+  older: OpenConnection | undefined;
+  newer: OpenConnection | undefined;
   readonly #since = Date.now();
   readonly #visitor: ByteSocket;
-  readonly #counted: Counted;
   readonly #target: Cuttable;
   #stream: SocketSink | undefined;
   /** Bytes that wait for the rate limit; undefined until the first byte that has to wait. */
@@ -56,8 +60,9 @@ export class Connection implements ByteSocket, SocketSink, RateParty, OpenConnec
 
   constructor(visitor: ByteSocket, target: Cuttable, counted: Counted) {
     this.#visitor = visitor;
+    this.takesAtOnce = visitor.takesAtOnce === true;
     this.#target = target;
-    this.#counted = counted;
+    this.counted = counted;
   }
 
   /** Ends it at once, on both sides. */
@@ -66,7 +71,7 @@ export class Connection implements ByteSocket, SocketSink, RateParty, OpenConnec
   }
 
   get state(): ConnectionState {
-    const { tunnel, client } = this.#counted;
+    const { tunnel, client } = this.counted;
     return {
       id: this.id,
       clientId: client.id,
@@ -108,7 +113,7 @@ export class Connection implements ByteSocket, SocketSink, RateParty, OpenConnec
   }
 
   write(chunk: Buffer, taken?: () => void): boolean {
-    const { rateLimit } = this.#counted.client;
+    const { rateLimit } = this.counted.client;
     if (!rateLimit && !this.#export?.length) return this.#passExport(chunk, taken);
     this.#export ??= new ByteQueue();
     // A copy, since a short piece would keep the whole chunk it came in.
@@ -138,14 +143,14 @@ export class Connection implements ByteSocket, SocketSink, RateParty, OpenConnec
   destroy(reset?: boolean): void {
     this.#inlet?.clear();
     this.#export?.clear();
-    this.#counted.client.rateLimit?.leave(this);
+    this.counted.client.rateLimit?.leave(this);
     this.#visitor.destroy(reset);
   }
 
   // The visitor
 
   onData(chunk: Buffer): void {
-    if (!this.#counted.client.rateLimit && !this.#inlet?.length) {
+    if (!this.counted.client.rateLimit && !this.#inlet?.length) {
       this.#passInlet(chunk);
       return;
     }
@@ -173,7 +178,7 @@ export class Connection implements ByteSocket, SocketSink, RateParty, OpenConnec
       return;
     }
     this.#inlet?.clear();
-    this.#counted.client.rateLimit?.leave(this);
+    this.counted.client.rateLimit?.leave(this);
     this.#stream?.onClose(error);
   }
 
@@ -181,7 +186,7 @@ export class Connection implements ByteSocket, SocketSink, RateParty, OpenConnec
 
   #wait(): void {
     if (!this.#inletReady && !this.#exportReady) return;
-    const { rateLimit } = this.#counted.client;
+    const { rateLimit } = this.counted.client;
     if (rateLimit) rateLimit.wait(this);
     else this.pass(Number.POSITIVE_INFINITY);
   }
@@ -230,7 +235,7 @@ export class Connection implements ByteSocket, SocketSink, RateParty, OpenConnec
   }
 
   #passInlet(bytes: Buffer): void {
-    const { tunnel, client } = this.#counted;
+    const { tunnel, client } = this.counted;
     this.#inletBytes += bytes.length;
     this.#recent.count(bytes.length);
     tunnel.countInlet(bytes.length);
@@ -240,7 +245,7 @@ export class Connection implements ByteSocket, SocketSink, RateParty, OpenConnec
 
   /** @returns false when the visitor's socket takes no more */
   #passExport(bytes: Buffer, taken?: () => void): boolean {
-    const { tunnel, client } = this.#counted;
+    const { tunnel, client } = this.counted;
     this.#exportBytes += bytes.length;
     this.#recent.count(bytes.length);
     tunnel.countExport(bytes.length);

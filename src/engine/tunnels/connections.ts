@@ -5,7 +5,7 @@ import type { RefusalCause } from '../face.ts';
 import type { ClientUsage } from '../limits/client-usage.ts';
 import type { Meter } from '../limits/meter.ts';
 import type { Visitors } from '../limits/visitors.ts';
-import { Connection } from './connection.ts';
+import { Connection, type Counted } from './connection.ts';
 
 /** Options of a connection. */
 export interface CarryOptions {
@@ -27,7 +27,8 @@ const NOTHING_SPECIAL: CarryOptions = {};
 export class Connections {
   readonly #tunnel: Meter;
   readonly #visitors: Visitors;
-  readonly #open = new Set<Connection>();
+  /** What its connections count for: one client, unless the tunnel got another one. */
+  readonly #counted = new Map<ClientUsage, Counted>();
 
   constructor(tunnel: Meter, visitors: Visitors) {
     this.#tunnel = tunnel;
@@ -72,8 +73,7 @@ export class Connections {
       });
       return;
     }
-    const connection = new Connection(socket, stream, { tunnel, client });
-    this.#open.add(connection);
+    const connection = new Connection(socket, stream, this.#countedFor(client));
     client.open.add(connection);
     tunnel.connections++;
     client.connections++;
@@ -82,7 +82,6 @@ export class Connections {
       unread,
       onClose: (error) => {
         this.#visitors.trace?.say(socket, 'closed', closing(connection, error));
-        this.#open.delete(connection);
         client.open.delete(connection);
         this.#visitors.leave(address);
         tunnel.connections--;
@@ -90,6 +89,14 @@ export class Connections {
         onOver?.();
       },
     });
+  }
+
+  #countedFor(client: ClientUsage): Counted {
+    const known = this.#counted.get(client);
+    if (known) return known;
+    const counted: Counted = { tunnel: this.#tunnel, client };
+    this.#counted.set(client, counted);
+    return counted;
   }
 
   #visitorOf(socket: ByteSocket): OpenerVisitor {
@@ -105,7 +112,9 @@ export class Connections {
 
   /** Resets every connection. */
   closeAll(): void {
-    for (const connection of this.#open) connection.cut();
+    for (const counted of this.#counted.values()) {
+      for (const connection of [...counted.client.open]) if (connection.counted === counted) connection.cut();
+    }
   }
 }
 

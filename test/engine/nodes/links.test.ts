@@ -2,11 +2,12 @@ import net from 'node:net';
 import process from 'node:process';
 import { expect, test } from '@jest/globals';
 import { LinkKeys } from '../../../src/engine/bridge/link-keys.ts';
+import { HomeOpener } from '../../../src/engine/nodes/home-opener.ts';
 import { NodeLink } from '../../../src/engine/nodes/node-link.ts';
 import { Attempts } from '../../../src/rules/attempts.ts';
 import { keyIdOf, proveHandshake } from '../../../src/wire/handshake.ts';
 import { netBackend } from '../../../src/wire/net-socket.ts';
-import { encodeNodeRequest } from '../../../src/wire/node-messages.ts';
+import { decodeNodeRequest, encodeNodeRequest } from '../../../src/wire/node-messages.ts';
 import { eventually } from '../../support/eventually.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
 import { meet, NODE_KEY, reached, startNode, startNodes, type TestNode } from '../../support/nodes.ts';
@@ -96,6 +97,23 @@ test('a server that only pretends to be a node is noticed before anything is sen
   await node?.log.line(/another node cannot be reached/);
   expect(node && reached(node)).toEqual([]);
   pretender.close();
+});
+
+test('a node that does not know the short form of requests gets them in JSON', async () => {
+  const visitor = { of: 'tunnel', id: 9, socket: { remoteAddress: '192.0.2.1', remotePort: 7, local: { address: '192.0.2.2', port: 8 } } } as const;
+  const [short, long] = [true, false].map((shortRequests) => {
+    const payloads: Buffer[] = [];
+    const openFor = (_clientId: number, payload: Buffer): undefined => void payloads.push(payload);
+    new HomeOpener({ shortRequests, openFor }, 1, false).open(Buffer.from('what follows'), true, 128 * 1024, visitor);
+    return Buffer.concat(payloads);
+  });
+  expect(decodeNodeRequest(short ?? Buffer.alloc(0))).toEqual(decodeNodeRequest(long ?? Buffer.alloc(0)));
+  expect([short?.includes('"clientId":1'), long?.includes('"clientId":1')]).toEqual([false, true]);
+  const [node] = await startNodes(['node']);
+  if (!node) throw new Error('there is a node');
+  const link = await dial(node, NODE_KEY, 'node');
+  expect(link.shortRequests).toBe(true);
+  link.close();
 });
 
 test('a node has one name: another one of the same name, and one that gives another name than expected, get no link', async () => {
