@@ -191,6 +191,13 @@ test('an incomplete request is closed after the timeout; stopping the tunnel clo
   expect(server.engine.tunnelState(id)?.connections).toBe(0);
 });
 
+test('a visitor that leaves before a request gives its place back', async () => {
+  const { port } = await startProxy();
+  // One address has 256 places.
+  for (let turn = 0; turn < 9; turn++) await Promise.all(Array.from({ length: 30 }, () => ask(port, '05')));
+  expect(await ask(port, '050100')).toBe('0500');
+});
+
 test('if the visitor disconnects while the agent dials, the dial is canceled', async () => {
   let dialed = 0;
   const sockets: typeof netBackend = {

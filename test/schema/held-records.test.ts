@@ -48,6 +48,17 @@ test('while the operations of a caller hold much, only the first of them reads o
   expect(later.begun).toBe(true);
 });
 
+test('what is read after the end of its operation holds nothing', async () => {
+  const held = new HeldRecords();
+  const [late, next, other] = [held.of('user 1'), held.of('user 1'), held.of('user 1')];
+  const page = reading(late);
+  const pages = [next, other].map(reading);
+  late.end();
+  await page.end(9_000_000);
+  await pages[0]?.end(1);
+  expect(pages.map(({ begun }) => begun)).toEqual([true, true]);
+});
+
 test('a page that can not be read leaves its place', async () => {
   const held = new HeldRecords();
   for (let n = 0; n < 5; n++) await expect(held.of('user 1').read(() => Promise.reject(new Error('no database')))).rejects.toThrow('no database');

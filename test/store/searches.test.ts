@@ -1,8 +1,11 @@
 import path from 'node:path';
 import { describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
+import { searchAudit } from '../../src/store/hot/audit.ts';
+import type { HotQuery } from '../../src/store/hot/binder.ts';
 import { clientConditions } from '../../src/store/hot/conditions.ts';
 import { PostgresqlReader } from '../../src/store/hot/postgresql-reader.ts';
+import type { HotReader } from '../../src/store/hot/reader.ts';
 import { databaseFileName } from '../../src/store/sqlite.ts';
 import { HotConnection, MOST_PREPARED } from '../../src/store/sqlite/hot-connection.ts';
 import type { ReaderRequest } from '../../src/store/sqlite/protocol.ts';
@@ -117,4 +120,25 @@ describeWith('initdb', 'a search that works for too long on PostgreSQL', () => {
     await pool.end();
     await server.stop();
   });
+});
+
+test('a search looks at 100,000 entries at most, and says where it stopped; ids of a part come newest first', async () => {
+  const asked: unknown[] = [];
+  const reader = (parts: number): HotReader => ({
+    dialect: 'sqlite',
+    async rows<Row>({ values }: HotQuery) {
+      asked.push(values);
+      const last = 1_000_000 - 5000 * asked.length;
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the columns of the statement
+      return [{ looked: asked.length < parts ? 5000n : 4999n, last, ids: `[${last},${last + 1}]` }] as Row[];
+    },
+    manyRows: () => Promise.reject(new Error('not used')),
+    search: () => Promise.reject(new Error('not used')),
+    close: () => Promise.resolve(),
+  });
+  const found = await searchAudit(reader(1000), { search: 'x' });
+  expect([found.ids.length, found.ids.slice(0, 3), found.last, asked.length]).toEqual([40, [995_001, 995_000, 990_001], 900_000, 20]);
+  asked.length = 0;
+  expect(await searchAudit(reader(2), { search: 'x', beforeId: 77 })).toEqual({ ids: [995_001, 995_000, 990_001, 990_000] });
+  expect(asked.map((values) => JSON.stringify(values))).toEqual([expect.stringContaining('77'), expect.stringContaining('995000')]);
 });

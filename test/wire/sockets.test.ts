@@ -5,6 +5,7 @@ import net from 'node:net';
 import process from 'node:process';
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
+import { BaseSocket } from '../../src/wire/base-socket.ts';
 import { BACKEND_NAMES, socketsBy } from '../../src/wire/backends.ts';
 import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
 import { LOOK_MS } from '../../src/wire/socket-watch.ts';
@@ -353,4 +354,44 @@ describe.each(backends)('sockets by $name', (backend) => {
     const connecting = backend.connect({ host: '127.0.0.1', port: silent.port, trust: { fingerprint: '' }, timeoutMs: 50 });
     await expect(connecting).rejects.toMatchObject({ code: 'ETIMEDOUT' });
   });
+});
+
+test('what comes in pieces while a socket is handed over comes in order, behind what its predecessor gave back', async () => {
+  class FedSocket extends BaseSocket {
+    readonly remoteAddress = '';
+    readonly remotePort = 0;
+    readonly local = { address: '', port: 0 };
+    readonly pending = 0;
+    protected readonly writableEnded = false;
+    protected readonly moved = 0;
+    write = () => true;
+    end = () => undefined;
+    destroy = () => undefined;
+    protected startReading = () => undefined;
+    protected stopReading = () => undefined;
+    protected probe = () => undefined;
+    over(): void {
+      this.receiveEnd();
+      this.gone();
+    }
+  }
+  const socket = new FedSocket();
+  const got: string[] = [];
+  const sink = (name: string) => ({
+    onData: (chunk: Buffer) => got.push(`${name} ${String(chunk)}`),
+    onEnd: () => got.push(`${name} ended`),
+    onDrain: () => undefined,
+    onClose: () => got.push(`${name} closed`),
+  });
+  socket.attach(sink('first'));
+  await nextIteration();
+  socket.receive(Buffer.from('one'), false);
+  socket.attach(sink('second'));
+  socket.unread(Buffer.from('ne'));
+  for (const piece of ['two', 'three']) socket.receive(Buffer.from(piece), true);
+  socket.unread(Buffer.from('o'));
+  socket.over();
+  expect(got).toEqual(['first one']);
+  await nextIteration();
+  expect(got).toEqual(['first one', 'second onetwothree', 'second ended', 'second closed']);
 });

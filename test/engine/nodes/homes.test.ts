@@ -4,6 +4,7 @@ import { AnswerWatch } from '../../../src/engine/bridge/answer-watch.ts';
 import { AwaitedHomes } from '../../../src/engine/nodes/awaited-homes.ts';
 import { Homes } from '../../../src/engine/nodes/homes.ts';
 import { Members } from '../../../src/engine/nodes/members.ts';
+import { EmptySocket } from '../../support/empty-socket.ts';
 import { eventually } from '../../support/eventually.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
 import { meet, openEverywhere, reached, startNode, startNodes } from '../../support/nodes.ts';
@@ -298,6 +299,20 @@ test('a connection that waited in vain is refused', async () => {
   expect(streams.every((stream) => stream?.over)).toBe(true);
   // The time is also over where nothing waited: the next connection is refused at once.
   expect(idle.opener(1)).toBeUndefined();
+});
+
+test('connections that wait when the server ends are reset, and those that come later do not wait', () => {
+  const awaited = new AwaitedHomes(() => undefined, new LogRecorder().logger);
+  awaited.lost(1);
+  awaited.lost(2);
+  const streams = [1, 2].flatMap((clientId) => [1, 2].map(() => awaited.opener(clientId)?.open(Buffer.alloc(0))));
+  const sockets = [new EmptySocket(), new EmptySocket()];
+  for (const [index, socket] of sockets.entries()) streams[index]?.join(socket);
+  expect(streams.map((stream) => stream?.over)).toEqual([false, false, false, false]);
+  awaited.close();
+  expect(streams.map((stream) => stream?.over)).toEqual([true, true, true, true]);
+  expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true, true]);
+  expect([Array.from(awaited.clients), awaited.opener(1)]).toEqual([[], undefined]);
 });
 
 test('connections that go on do so a few in each iteration of the event loop, clients in round-robin order, and none that was reset meanwhile', async () => {

@@ -188,12 +188,16 @@ test('a secret that is changed twice within the time for which the previous one 
   if (!nodes) throw new Error('there is a node');
   nodes.useKey('the second secret', undefined, 20);
   nodes.useKey('the third secret', undefined, 200);
+  const from = performance.now();
   const seen = new Set<string>();
   await eventually(() => {
+    // Each report says it again.
+    nodes.useKey('the third secret');
     seen.add(nodes.keys.current);
     return nodes.keys.accepts('the second secret');
   }, (accepted) => !accepted);
   expect([...seen]).toEqual(['the third secret']);
+  expect(performance.now() - from).toBeGreaterThan(190);
 });
 
 test('wrong guesses count at all nodes, and the end of a lockout, too', async () => {

@@ -12,12 +12,12 @@ async function serving() {
   const [home, entry] = nodes;
   if (!home || !entry) throw new Error('there are two nodes');
   for (const { engine } of nodes) await engine.apply({ kind: 'client', client: LIMITED });
-  await startAgent(home);
+  const { agent } = await startAgent(home);
   const echo = await startEcho();
   const [, tunnel] = await openEverywhere(nodes, { targets: [echo.address] });
   if (!tunnel || !entry.engine.nodes || !home.engine.nodes) throw new Error('there are two listeners');
   await eventually(() => entry.engine.nodes?.linkTo(CLIENT.id), (link) => link !== undefined);
-  return { home, entry, tunnel, echo, face: new NodesFace(entry.engine, entry.engine.nodes), homeFace: new NodesFace(home.engine, home.engine.nodes) };
+  return { home, entry, agent, tunnel, echo, face: new NodesFace(entry.engine, entry.engine.nodes), homeFace: new NodesFace(home.engine, home.engine.nodes) };
 }
 
 test('the state of a client is that of its home, at every node', async () => {
@@ -39,6 +39,17 @@ test('the state of a client is that of its home, at every node', async () => {
   expect(await face.agentSessions(CLIENT.id)).toMatchObject([{ until: null, version: '0.0.1' }]);
   expect(await face.tunnelStates([tunnel.id, 99])).toMatchObject([{ running: true, connections: 1, inletBytes: 5 }, undefined]);
   for (const one of [face, homeFace]) expect(await one.traffic()).toMatchObject({ connections: 1, inletBytes: 5, exportBytes: 5 });
+});
+
+test('the sessions of an agent that was at several nodes come newest first, at every node', async () => {
+  const { entry, agent, face, homeFace } = await serving();
+  const before = await homeFace.agentSessions(CLIENT.id);
+  await agent.stop();
+  await startAgent(entry);
+  for (const one of [face, homeFace]) {
+    const sessions = await eventuallyAsync(() => one.agentSessions(CLIENT.id), (all) => all.length > 1 && all[1]?.until !== null);
+    expect(sessions.map(({ since, until }) => [since, until === null])).toEqual([[expect.any(Number), true], [before[0]?.since, false]]);
+  }
 });
 
 test('the states of more tunnels than one request between nodes may name come in the order of their ids', async () => {

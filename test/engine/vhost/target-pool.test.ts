@@ -49,6 +49,25 @@ test('each kept connection is closed when it has been idle for long enough, not 
   }
 });
 
+test('of more connections than are kept, those that were closed go first, then the one that was idle longest; a closed pool keeps none', () => {
+  const entry = hostEntry();
+  const pool = new TargetPool(2, 60_000);
+  const sockets = Array.from({ length: 6 }, () => new EmptySocket());
+  const give = (...chosen: readonly number[]): boolean[] => {
+    for (const index of chosen) pool.give(new TargetConnection(sockets[index] ?? new EmptySocket(), entry, `192.0.2.${index}`));
+    return sockets.map((_, index) => pool.has(entry, `192.0.2.${index}`));
+  };
+  expect(give(0, 1)).toEqual([true, true, false, false, false, false]);
+  sockets[1]?.destroy();
+  expect(give(2)).toEqual([true, false, true, false, false, false]);
+  expect(give(3)).toEqual([false, false, true, true, false, false]);
+  expect([pool.take(entry, '192.0.2.4'), pool.take(hostEntry(), '192.0.2.2'), sockets.map(({ destroyed, ended }) => destroyed || ended)])
+    .toEqual([undefined, undefined, [true, true, false, false, false, false]]);
+  pool.close();
+  expect(give(4)).toEqual(Array(6).fill(false));
+  expect(sockets.map(({ destroyed, ended }) => destroyed || ended)).toEqual([true, true, true, true, true, false]);
+});
+
 test('what arrives in one piece with the result of the dial belongs to the response', () => {
   const socket = new EmptySocket();
   const entry = hostEntry();
