@@ -1,5 +1,7 @@
 import { verify } from '@node-rs/argon2';
 import { expect, test } from '@jest/globals';
+import { usableClient, usableHost, usableTunnel } from '../../src/schema/access/records.ts';
+import { createContext } from '../../src/schema/context.ts';
 import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 import { CLIENT } from '../support/tunnel.ts';
@@ -52,6 +54,23 @@ eitherDialect('clients', (databases) => {
       owner: null,
     });
     expect(api.engine.wantedClients.get(1)).toEqual({ ...CLIENT, vkey: client['verifyKey'] });
+  });
+
+  test('a record for a change is read in the transaction of the change', async () => {
+    const api = await openTestSchema(databases);
+    const { store } = api.services;
+    const id = await newClient(api);
+    const { id: tunnelId } = await store.db.tunnel.create({ data: { clientId: id, mode: 'tcp' } });
+    const { id: hostId } = await store.db.host.create({ data: { clientId: id, host: 'a.example.com' } });
+    const context = createContext(api.services, { kind: 'admin' }, 'test');
+    const remark = 'changed in it';
+    const read = await store.transaction(async (tx) => {
+      await tx.client.update({ where: { id }, data: { remark } });
+      await tx.tunnel.update({ where: { id: tunnelId }, data: { remark } });
+      await tx.host.update({ where: { id: hostId }, data: { remark } });
+      return [await usableClient(context, tx, id), await usableTunnel(context, tx, tunnelId), await usableHost(context, tx, hostId)];
+    });
+    expect(read).toMatchObject([{ remark }, { remark, client: { remark } }, { remark, client: { remark } }]);
   });
 
   test('everything that is given is kept, lists without blanks and of equal ones the last, no limit as null', async () => {

@@ -68,6 +68,26 @@ test('of more connections than are kept, those that were closed go first, then t
   expect(sockets.map(({ destroyed, ended }) => destroyed || ended)).toEqual([true, true, true, true, true, false]);
 });
 
+test('a connection says when its socket is full; while it rests it is read, however slow its last visitor was', () => {
+  const [writes, calls]: [boolean[], string[]] = [[true, false], []];
+  class Recorded extends EmptySocket {
+    override write = (): boolean => writes.shift() ?? true;
+    override pause = (): void => void calls.push('pause');
+    override resume = (): void => void calls.push('resume');
+  }
+  const socket = new Recorded();
+  const target = new TargetConnection(socket, hostEntry(), '192.0.2.1');
+  target.use({ onData: () => undefined, onEnd: () => undefined, onLost: () => undefined, onDrain: () => void calls.push('drain') });
+  expect([target.write(Buffer.from('a')), target.write(Buffer.from('b'))]).toEqual([true, false]);
+  target.onDrain();
+  target.pause();
+  target.rest();
+  target.onDrain();
+  target.close();
+  target.resume();
+  expect(calls).toEqual(['drain', 'pause', 'resume']);
+});
+
 test('what arrives in one piece with the result of the dial belongs to the response', () => {
   const socket = new EmptySocket();
   const entry = hostEntry();

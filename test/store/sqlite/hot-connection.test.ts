@@ -28,3 +28,21 @@ test('pages with long texts are read here again and again, as long as they have 
   other.close();
   database.close();
 });
+
+test('rows with NULL, numbers beyond doubles and BLOBs are read by any way, their bytes counted; other errors are errors', () => {
+  const database = openDatabase(file);
+  const long = 'y'.repeat(5000);
+  database.exec(`CREATE TABLE u (id INTEGER, x TEXT, y TEXT, n BIGINT); INSERT INTO u VALUES (1, NULL, '${long}', 9007199254740993), (2, 'ä', NULL, -1)`);
+  const hot = new HotConnection(file);
+  const all = 'SELECT * FROM u ORDER BY id';
+  const rows = [[1, null, long, '9007199254740993'], [2, 'ä', null, -1]];
+  // The first time, texts are thought to be short.
+  for (let turn = 0; turn < 2; turn++) expect(hot.page(all, [])?.rows).toEqual(rows);
+  expect([hot.bytes(all, []), hot.bytes('SELECT id, n FROM u', []), hot.rows(all, []).rows.map((row): unknown => JSON.parse(row))]).toEqual([5002, 0, rows]);
+  database.exec("INSERT INTO u VALUES (3, x'6162', 'z', 0)");
+  expect(hot.rows(all, []).rows).toHaveLength(3);
+  const wrong = 'SELECT x FROM u WHERE abs(n - 9223372036854775807) > id';
+  for (const read of [() => hot.bytes(wrong, []), () => hot.rows(wrong, []), () => hot.page(wrong, [])]) expect(read).toThrow('integer overflow');
+  hot.close();
+  database.close();
+});
