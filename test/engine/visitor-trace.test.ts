@@ -66,7 +66,7 @@ test('a visitor that is refused is followed up to the cause, and one whose targe
 test('a visitor of a host is followed through all requests of its connection', async () => {
   const { trace, server } = await traced();
   await startAgent(server);
-  const { httpPort } = await server.engine.listenHosts({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
+  const { httpPort, httpsPort } = await server.engine.listenHosts({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
   const host = hostOf({ targets: [await startWeb()] });
   await server.engine.apply({ kind: 'host', host });
   const keepAlive = new http.Agent({ keepAlive: true, maxSockets: 1 });
@@ -85,8 +85,13 @@ test('a visitor of a host is followed through all requests of its connection', a
   // The connection to the target is kept for the second request.
   expect(wayOf(trace, visitor).slice(0, 6)).toEqual(['accepted', 'opened', 'admitted', 'target dialed', 'admitted', 'refused']);
   expect(wayOf(trace, visitor).slice(6).toSorted()).toEqual(['closed', 'visitor gone']);
+  expect(await trace.line(/^accepted$/)).toMatchObject({ scheme: 'http', address: '127.0.0.1' });
   expect(await trace.line(/^admitted$/)).toMatchObject({ hostId: host.id, clientId: CLIENT.id, method: 'GET' });
   expect(await trace.line(/^target dialed$/)).toMatchObject({ result: 'connected' });
+  const count = trace.entries.length;
+  const tls = await visit(httpsPort);
+  tls.destroy();
+  expect(await trace.line(/^accepted$/, count)).toMatchObject({ scheme: 'https', address: '127.0.0.1', port: expect.any(Number) });
 });
 
 test('visitors of UDP and of proxies are followed, too', async () => {

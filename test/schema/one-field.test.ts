@@ -17,7 +17,9 @@ cheapPasswords();
 interface Kind {
   readonly columns: Readonly<Record<string, ColumnUse>>;
   /** By input field: the value, further columns and fields that change with it, and fields that do not. */
-  readonly inputs: Readonly<Record<string, readonly [unknown, { readonly columns?: readonly string[]; readonly fields?: readonly string[]; readonly same?: readonly string[] }?]>>;
+  readonly inputs: Readonly<
+    Record<string, readonly [unknown, { readonly columns?: readonly string[]; readonly fields?: readonly string[]; readonly same?: readonly string[] }?]>
+  >;
   readonly row: (api: TestSchema, id: number) => Promise<object>;
   /** Sets columns that no input sets. */
   readonly set: (api: TestSchema, id: number, data: object) => Promise<unknown>;
@@ -114,7 +116,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     },
     row: ({ services }, id) => services.store.db.user.findUniqueOrThrow({ where: { id } }),
     set: ({ services }, id, data) => services.store.db.user.update({ where: { id }, data }),
-    add: (api) => api.id("mutation { createUser(input: { username: \"alice\", password: \"a password of 19 chars\" }) { id } }"),
+    add: (api) => api.id('mutation { createUser(input: { username: "alice", password: "a password of 19 chars" }) { id } }'),
   },
 };
 
@@ -126,7 +128,9 @@ function selection(type: string): string {
     const inner = getNamedType(of);
     if (isLeafType(inner)) return name;
     if (!isObjectType(inner)) throw new Error(`${inner.name} is no object`);
-    return `${name} { ${inner.getFields()['id'] ? 'id' : Object.values(inner.getFields()).filter((one) => isLeafType(getNamedType(one.type))).map((one) => one.name).join(' ')} }`;
+    return `${name} { ${
+      inner.getFields()['id'] ? 'id' : Object.values(inner.getFields()).filter((one) => isLeafType(getNamedType(one.type))).map((one) => one.name).join(' ')
+    } }`;
   }).join(' ');
 }
 
@@ -173,7 +177,13 @@ describe.each(Object.entries(kinds))('%s', (type, { columns, inputs, row, set, a
     const others = Object.entries(columns).filter(([name, { input, shown }]) => input === null && name !== 'id' && shown !== 'runtime');
     for (const [name, { shown }] of others) {
       const [value, before] = [new Map<string, unknown>(Object.entries(await row(api, id))).get(name), await show()];
-      const other = typeof value === 'boolean' ? !value : typeof value === 'number' ? value + 1 : name.endsWith('At') ? new Date('2020-02-02T02:02:02Z') : 'other';
+      const other = typeof value === 'boolean'
+        ? !value
+        : typeof value === 'number'
+        ? value + 1
+        : name.endsWith('At')
+        ? new Date('2020-02-02T02:02:02Z')
+        : 'other';
       await set(api, id, { [name]: other });
       const fields = shown === null ? [] : [shown];
       expect([name, changed(before, await show())]).toEqual([name, fields]);

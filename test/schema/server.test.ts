@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import type { Caller } from '../../src/rules/caller.ts';
 import { onlineState } from '../support/client-state.ts';
 import { eitherDialect } from '../support/database.ts';
 import { openTestSchema } from '../support/schema.ts';
@@ -11,6 +12,22 @@ const modes = (of: Readonly<Record<string, number>>) =>
   ['TCP', 'UDP', 'HTTP_PROXY', 'SOCKS5', 'SECRET', 'P2P', 'FILE'].map((mode) => ({ mode, total: of[mode] ?? 0 }));
 
 eitherDialect('what the server says of itself', (databases) => {
+  test("the viewer is the caller, with the login's name and rights", async () => {
+    const api = await openTestSchema(databases, { adminUsername: 'root' });
+    const { store } = api.services;
+    const [userId = 0] = await seedUsers(store, 1);
+    const [clientId = 0] = await seedClients(store, 1, () => ({ userId, webUsername: 'web', basicUser: 'basic' }));
+    const viewer = async (caller: Caller) => (await api.run('{ viewer { role name readOnly secrets user { id } client { id } } }', {}, caller)).data;
+    const nobody = { readOnly: false, secrets: true, user: null, client: null };
+    expect(await viewer({ kind: 'admin' })).toEqual({ viewer: { ...nobody, role: 'ADMINISTRATOR', name: 'root' } });
+    expect(await viewer({ kind: 'user', userId, readOnly: true })).toEqual({
+      viewer: { ...nobody, role: 'USER', name: 'user1', readOnly: true, user: { id: userId } },
+    });
+    expect(await viewer({ kind: 'client', clientId, withoutSecrets: true })).toEqual({
+      viewer: { ...nobody, role: 'CLIENT', name: 'web', secrets: false, client: { id: clientId } },
+    });
+  });
+
   test('counts the records that the caller sees, by state', async () => {
     const api = await openTestSchema(databases);
     const { store } = api.services;

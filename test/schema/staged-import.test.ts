@@ -1,9 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
+import { readStoredState } from '../../src/schema/import/stored-state.ts';
 import { covering } from '../support/certificates.ts';
-import { eitherDialect } from '../support/database.ts';
+import { eachDialect, eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
+import { seedClients } from '../support/seed.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const directory = temporaryDirectory();
@@ -122,5 +124,28 @@ eitherDialect('an import by a running server', (databases) => {
     ]);
     const rows = await api.services.store.db.host.findMany({ orderBy: { id: 'asc' } });
     expect(rows.map(({ autoHttps }) => autoHttps)).toEqual([true, true, false]);
+  });
+});
+
+eachDialect('the stored state that an import compares with', (databases) => {
+  test('has every record, also beyond a thousand, and of every kind those of earlier imports, which share ids', async () => {
+    const store = await databases.openEmpty();
+    const ids = await seedClients(store, 1001, (n) => ({ webUsername: `web ${n}`, vkey: `the key ${n}` }));
+    const data = ['user', 'client', 'tunnel'].flatMap((resource, kind) =>
+      Array.from({ length: 700 }, (_, n) => ({ resource, recordId: String(n), digest: `${resource} ${n}`, inletBytes: 10 * n + kind, exportBytes: 5 * n }))
+    );
+    for (let start = 0; start < data.length; start += 100) {
+      await store.transaction((tx) => tx.importedRecord.createMany({ data: data.slice(start, start + 100) }));
+    }
+    const { clients, earlier } = await readStoredState(store.db);
+    expect([...clients.values()].map(({ id, vkey, webUsername }) => [id, vkey, webUsername])).toEqual(
+      ids.map((id, n) => [id, `the key ${n + 1}`, `web ${n + 1}`]),
+    );
+    expect(new Map([...earlier].toSorted())).toEqual(
+      new Map(
+        data.map(({ resource, recordId, digest, inletBytes, exportBytes }) => [`${resource} ${recordId}`, { digest, inletBytes, exportBytes }] as const)
+          .toSorted(),
+      ),
+    );
   });
 });

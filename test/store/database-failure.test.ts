@@ -67,7 +67,18 @@ test.each(
     ["SQLite's lock, through the adapter", adapter({ originalCode: '5' }), 'DATABASE_BUSY'],
     ["SQLite's extended code, through the adapter", adapter({ originalCode: `${5 + 256}` }), 'DATABASE_BUSY'],
     ["PostgreSQL's code, through the adapter", adapter({ originalCode: '53100' }), 'DATABASE_FULL'],
-    ['a kind of the adapter', adapter({ kind: 'DatabaseNotReachable' }), 'DATABASE_UNAVAILABLE'],
+    ...([[5, 'BUSY'], [6, 'BUSY'], [8, 'READ_ONLY'], [10, 'UNAVAILABLE'], [11, 'UNAVAILABLE'], [13, 'FULL'], [14, 'UNAVAILABLE'], [26, 'UNAVAILABLE']] as const)
+      .map(([code, failure]) => [`SQLite's code ${code}`, adapter({ originalCode: String(code + 512) }), `DATABASE_${failure}`] as const),
+    ...([1, 2067, 1299] as const).map((code) => [`SQLite's code ${code}`, adapter({ originalCode: String(code) }), undefined] as const),
+    ...(['SocketTimeout', 'TooManyConnections'] as const).map((kind) => [kind, adapter({ kind }), 'DATABASE_BUSY'] as const),
+    ...(['DatabaseNotReachable', 'ConnectionClosed', 'TlsConnectionError', 'DatabaseDoesNotExist', 'DatabaseAccessDenied', 'AuthenticationFailed'] as const)
+      .map((kind) => [kind, adapter({ kind }), 'DATABASE_UNAVAILABLE'] as const),
+    ...(['P2024', 'P2028', 'P1008', 'P2037'] as const).map((code) => [code, coded(code), 'DATABASE_BUSY'] as const),
+    ...[
+      ...['P1000', 'P1001', 'P1002', 'P1003', 'P1010', 'P1011', 'P1017', '08006', '57P02', '57P03', '3D000'],
+      ...['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT'],
+    ].map((code) => [code, coded(code), 'DATABASE_UNAVAILABLE'] as const),
+    ...(['57P00', '57P06', '23505', '40001'] as const).map((code) => [code, coded(code), undefined] as const),
     ['a connection that pg has lost', new Error('Connection terminated unexpectedly'), 'DATABASE_UNAVAILABLE'],
     ['a pool without a free connection', new Error('timeout exceeded when trying to connect'), 'DATABASE_BUSY'],
     ['any other error', new Error('oops'), undefined],
