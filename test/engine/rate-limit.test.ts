@@ -150,3 +150,23 @@ test('a rate that is much lower than a slice holds, too', () => {
     jest.useRealTimers();
   }
 });
+
+test('a limit that was idle passes on a burst at once, however long it was idle, and then its rate', () => {
+  jest.useFakeTimers();
+  try {
+    const limit = limitOf(1_000_000);
+    for (let turn = 0; turn < 2; turn++) {
+      jest.advanceTimersByTime(10_000);
+      const party = new Greedy(limit);
+      jest.advanceTimersByTime(2);
+      // 150 ms of it, and a slice.
+      expect(party.passed).toBeGreaterThanOrEqual(150_000);
+      expect(party.passed).toBeLessThan(200_000);
+      jest.advanceTimersByTime(1000);
+      expect(party.passed).toBeLessThan(1_200_000);
+      limit.leave(party);
+    }
+  } finally {
+    jest.useRealTimers();
+  }
+});

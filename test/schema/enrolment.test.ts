@@ -80,6 +80,19 @@ eitherDialect('enrolments', (databases) => {
     expect(await api.ok('{ enrolments(clientId: 1) { id } }')).toEqual({ enrolments: [] });
   });
 
+  test('that end are deleted if nobody used them, and those that can be used again expire; others stay as they are', async () => {
+    const api = await world();
+    const [expired, used, open] = [await create(api, 60), await create(api, 600), await create(api, 600)];
+    for (const { code } of [expired, used]) expect(await use(api, code, 1)).toEqual(given);
+    time += 100_000;
+    await api.services.store.db.auditEntry.deleteMany();
+    await api.ok('mutation { updateClient(id: 1, input: { verifyKey: "another key of it" }) { id } }');
+    expect(
+      await api.services.store.db.auditEntry.findMany({ where: { resource: 'enrolment' }, select: { action: true, resourceId: true }, orderBy: { id: 'asc' } }),
+    )
+      .toEqual([{ action: 'delete', resourceId: String(open.enrolment.id) }, { action: 'update', resourceId: String(used.enrolment.id) }]);
+  });
+
   test('a machine that used a code gets neither a new key nor that of another owner', async () => {
     const api = await world();
     const first = await create(api);

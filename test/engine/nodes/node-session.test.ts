@@ -37,5 +37,6 @@ test('a message of another node that this version does not know is logged and ot
   await log.line(/the node sent a message that this server does not know/);
   await eventually(() => received.length, (count) => count > 0);
   expect(received).toEqual([['other', known]]);
+  expect(await log.line(/^node connected$/)).toMatchObject({ node: 'other', version: '2' });
   session.close('shutdown');
 });

@@ -2,8 +2,11 @@ import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import type { CertificateState } from '../../../src/engine/face.ts';
+import { Certificate } from '../../../src/engine/vhost/tls/certificate.ts';
+import { TicketKeys } from '../../../src/engine/vhost/tls/ticket-keys.ts';
 import { covering, expired, makeCertificate, other, type TestCertificate } from '../../support/certificates.ts';
 import { Handshakes } from '../../support/handshakes.ts';
+import { LogRecorder } from '../../support/log-recorder.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { hostOf, startVhost } from '../../support/vhost.ts';
 
@@ -91,6 +94,23 @@ test('an unusable pair never replaces the good one, and log and state report the
   expect(new Set(load.seen)).toEqual(new Set(['DNS:*.p.example.com']));
   expect(load.failures).toEqual([]);
   expect(JSON.stringify(log.entries)).not.toMatch(/PRIVATE KEY|BEGIN/);
+});
+
+test('what is wrong with the files is reported until they have changed', async () => {
+  const log = new LogRecorder();
+  const needs = { log: log.logger, now: Date.now, tickets: new TicketKeys() };
+  await putPair(covering);
+  const pair = new Certificate({ certificate, privateKey }, needs, () => undefined);
+  const look = async () => {
+    await pair.look(true);
+    return pair.status.problem;
+  };
+  expect([await look(), await look()]).toEqual(['', '']);
+  await put(privateKey, other.key);
+  for (let turn = 0; turn < 3; turn++) expect(await look()).toContain('the new certificate cannot be used (unusable pair');
+  expect(log.entries.filter(({ level }) => level === 50).map(({ msg }) => msg)).toEqual([expect.stringContaining('(unusable pair')]);
+  await put(privateKey, covering.key);
+  expect([await look(), await look()]).toEqual(['', '']);
 });
 
 test('while only one of the two files is replaced the old pair serves; then the new one does', async () => {

@@ -68,6 +68,20 @@ test('of more connections than are kept, those that were closed go first, then t
   expect(sockets.map(({ destroyed, ended }) => destroyed || ended)).toEqual([true, true, true, true, true, false]);
 });
 
+test('the connection that was used last is taken first, of those to a host for one address', () => {
+  const [entry, other] = [hostEntry(), hostEntry()];
+  const pool = new TargetPool(9, 60_000);
+  const given = ([[entry, 1], [entry, 2], [entry, 1], [other, 1], [entry, 2]] as const).map(([to, address]) => {
+    const target = new TargetConnection(new EmptySocket(), to, `192.0.2.${address}`);
+    pool.give(target);
+    return target;
+  });
+  const taken = Array.from({ length: 3 }, () => pool.take(entry, '192.0.2.1'));
+  expect(taken.map((one) => given.findIndex((target) => target === one))).toEqual([2, 0, -1]);
+  expect([pool.take(entry, '192.0.2.2') === given[4], pool.take(other, '192.0.2.1') === given[3]]).toEqual([true, true]);
+  pool.close();
+});
+
 test('a connection says when its socket is full; while it rests it is read, however slow its last visitor was', () => {
   const [writes, calls]: [boolean[], string[]] = [[true, false], []];
   class Recorded extends EmptySocket {
