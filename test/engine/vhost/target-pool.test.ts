@@ -53,12 +53,13 @@ test('of more connections than are kept, those that were closed go first, then t
   const entry = hostEntry();
   const pool = new TargetPool(2, 60_000);
   const sockets = Array.from({ length: 6 }, () => new EmptySocket());
+  const targets = sockets.map((socket, index) => new TargetConnection(socket, entry, `192.0.2.${index}`));
   const give = (...chosen: readonly number[]): boolean[] => {
-    for (const index of chosen) pool.give(new TargetConnection(sockets[index] ?? new EmptySocket(), entry, `192.0.2.${index}`));
+    for (const target of targets.filter((_, index) => chosen.includes(index))) pool.give(target);
     return sockets.map((_, index) => pool.has(entry, `192.0.2.${index}`));
   };
   expect(give(0, 1)).toEqual([true, true, false, false, false, false]);
-  sockets[1]?.destroy();
+  targets[1]?.close();
   expect(give(2)).toEqual([true, false, true, false, false, false]);
   expect(give(3)).toEqual([false, false, true, true, false, false]);
   expect([pool.take(entry, '192.0.2.4'), pool.take(hostEntry(), '192.0.2.2'), sockets.map(({ destroyed, ended }) => destroyed || ended)])
