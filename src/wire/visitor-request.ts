@@ -49,8 +49,8 @@ export function encodeVisitorRequest({ clientId, of, id, address, port, local, d
   payload.writeUInt32BE(credit ?? 0, 15);
   payload[19] = address.length;
   payload[20] = localAddress.length;
-  payload.write(address, FIXED_BYTES, 'latin1');
-  payload.write(localAddress, localAt, 'latin1');
+  payload.write(address, FIXED_BYTES);
+  payload.write(localAddress, localAt);
   payload.set(rest, restAt);
   return payload;
 }

@@ -18,7 +18,7 @@ import { removeScratchDirectories, scratchDirectory } from '../support/scratch.t
 import { refusal } from '../support/target.ts';
 import { udpPeer } from '../support/udp.ts';
 
-// Short form: test/e2e/nps-evening.test.ts
+// Short form: test/migration/import-nps.test.ts
 
 const LOAD = sized({ clients: 100, tunnels: 500, hosts: 50, users: 5 }, { clients: 10_000, tunnels: 50_000, hosts: 5000, users: 500 });
 /** The CPU time that an import may take: on a quiet machine it is about the time. And the memory of its process. */

@@ -16,7 +16,7 @@ import { call, getClient, type ServerProcess, startAgent, startServer, write } f
 import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
 import { refusal, roundTrip, startEcho, startTarget, visit } from '../support/target.ts';
 
-// Short form: test/e2e/nps-evening.test.ts
+// Short form: test/migration/import-nps.test.ts
 
 afterEach(endChildren);
 afterAll(removeScratchDirectories);

@@ -15,6 +15,8 @@ import { newDataDir, programOf, quickStart } from '../support/processes.ts';
 import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
 import { refusal, roundTrip, startEcho, visit } from '../support/target.ts';
 
+// Short form: test/migration/import-nps.test.ts
+
 afterEach(endChildren);
 afterAll(removeScratchDirectories);
 
