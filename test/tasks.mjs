@@ -32,7 +32,8 @@ async function test(args) {
 
 /** Runs the suites that take longer than `npm test` may, which has a short form of each. */
 async function slow(args) {
-  await jest(['--testMatch', '**/test/**/*.slow.ts', ...args]);
+  // The paths come first: behind it, each would be one more pattern of the option.
+  await jest([...args, '--testMatch', '**/test/**/*.slow.ts']);
 }
 
 /** Runs on PostgreSQL what `npm test` runs on SQLite, except test/e2e: the suites with `eitherDialect` (test/support/database.ts). */
