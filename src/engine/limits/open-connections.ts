@@ -50,6 +50,13 @@ export class OpenConnections implements Iterable<OpenConnection> {
     this.#size--;
   }
 
+  /** Those that count for these meters, oldest first. A plain loop: a client may have thousands, and as many tunnels, all of which end with it. */
+  of(counted: object): OpenConnection[] {
+    const found: OpenConnection[] = [];
+    for (let connection = this.#oldest; connection; connection = connection.newer) if (connection.counted === counted) found.push(connection);
+    return found;
+  }
+
   /** To delete others than the current one meanwhile, copy the list first. */
   *[Symbol.iterator](): Iterator<OpenConnection> {
     for (let connection = this.#oldest; connection;) {

@@ -114,9 +114,7 @@ export class Connections {
   closeAll(): void {
     // A client with many tunnels may end: those without connections need not look at the client's.
     if (this.#tunnel.connections === 0) return;
-    for (const counted of this.#counted.values()) {
-      for (const connection of [...counted.client.open]) if (connection.counted === counted) connection.cut();
-    }
+    for (const counted of this.#counted.values()) for (const connection of counted.client.open.of(counted)) connection.cut();
   }
 }
 
