@@ -6,12 +6,18 @@ import process from 'node:process';
  */
 export default class SkippedReporter {
   #skipped = new Map();
+  #named;
+
+  /** Called by jest with the run's configuration. */
+  constructor({ testNamePattern }) {
+    this.#named = new RegExp(testNamePattern ?? '', 'i');
+  }
 
   /** Called by jest after the last test. */
   onRunComplete(_contexts, { testResults }) {
-    for (const { ancestorTitles, title, status } of testResults.flatMap((file) => file.testResults)) {
-      // What a tunnel of that type can't have is nothing that another machine would run.
-      if (status !== 'pending' || title.includes('(cannot apply: ')) continue;
+    for (const { ancestorTitles, fullName, title, status } of testResults.flatMap((file) => file.testResults)) {
+      // What a tunnel of that type can't have is nothing that another machine would run; what the run's pattern does not name, nobody asked for.
+      if (status !== 'pending' || title.includes('(cannot apply: ') || !this.#named.test(fullName)) continue;
       const suite = ancestorTitles[0] ?? title;
       this.#skipped.set(suite, (this.#skipped.get(suite) ?? 0) + 1);
     }
