@@ -106,7 +106,7 @@ export class Measurements {
   }
 
   #keyOf(suite: string): string {
-    const files = ['test/mutation/operators.ts', ...this.#graph.filesOf(suite).toSorted()];
+    const files = ['test/mutation/operators.ts', 'test/mutation/mixups.ts', ...this.#graph.filesOf(suite).toSorted()];
     return hashOf(files.map((file) => this.#hashOf(file)).join(''));
   }
 

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { parse } from '@babel/parser';
 import { describe, expect, test } from '@jest/globals';
+import { mixupsOf } from './mixups.ts';
 import { mutantsOf, mutated } from './operators.ts';
 import { withMutants } from './program.ts';
 import { sample } from './sample.ts';
@@ -32,11 +33,28 @@ describe('mutants', () => {
   });
 
   test.each([
+    ['f(a.one, b); Math.abs(a, b);', ['f(b, a.one); Math.abs(a, b);']],
+    ['f(a.inletBytes)[a.exportBytes];', ['f(a.exportBytes)[a.exportBytes];', 'f(a.inletBytes)[a.inletBytes];']],
+    ["if (a === 'tcp') f('udp');", ["if (a === 'udp') f('udp');", "if (a === 'tcp') f('tcp');"]],
+    ["f('a text for people');", []],
+    ['const x = f(3);', ['const x = f(4);']],
+    ['const x = { a, b: 1 };', ['const x = {  b: 1 };', 'const x = { a,  };', 'const x = { a, b: 2 };']],
+    ['const x = [a, ...b];', ['const x = [ ...b];', 'const x = [a, ];']],
+    ['const x = a ?? b;', ['const x = a;']],
+    ['const x = a.some(f).filter(g);', ['const x = (a.some(f));', 'const x = a.every(f).filter(g);']],
+    ['{ this.a = 1; f(); }', ['{ f(); this.a = 1; }', '{ ; f(); }', '{ this.a = 2; f(); }']],
+    ['for (const a of b) { continue; }', ['for (const a of b) { ; }']],
+    ["this.log.info({ id: 1 }, 'x'); type A = { a: 'b'; c: 'd' };", []],
+  ])('that mix something up or leave it out, of %s', (source, expected) => {
+    expect(mixupsOf('src/a.ts', source).map((mutant) => mutated(source, mutant)).toSorted()).toEqual(expected.toSorted());
+  });
+
+  test.each([
     ['a = b < c;', 'a = (mutant$(0) ? b <= c : b < c);'],
     ['a = b === c && d;', 'a = (mutant$(0) ? b === c || d : (mutant$(1) ? b !== c : b === c) && d);'],
-    ['if (a) b(); else c();', 'if ((mutant$(0) ? true : mutant$(1) ? false : a)) { if (!mutant$(2)) b(); } else { if (!mutant$(3)) c(); }'],
+    ['if (a) b(); else c();', 'if ((mutant$(0) ? true : mutant$(1) ? false : a)) { if (!mutant$(2)) { b(); } } else { if (!mutant$(3)) { c(); } }'],
     ['if (a < 1) b = 1;', 'if ((mutant$(0) ? true : mutant$(1) ? false : mutant$(2) ? a <= 1 : a < 1)) b = 1;'],
-    ['f(!a);', '{ if (!mutant$(0)) f((mutant$(1) ? a : !a)); }'],
+    ['f(!a);', '{ if (!mutant$(0)) { f((mutant$(1) ? a : !a)); } }'],
   ])('are switches in the copy: %s', (source, expected) => {
     expect(withMutants(source, mutantsOf('src/a.ts', source).map((mutant, number) => ({ ...mutant, number })))).toBe(expected);
   });
@@ -56,6 +74,14 @@ describe('mutants', () => {
     expect(mutants.length).toBeGreaterThan(7);
   });
 
+  test('of two statements that change places do so when they are switched on', () => {
+    const source = '{ n = n + a; n = n * b; }';
+    const mutants = mixupsOf('src/a.ts', source).map((mutant, number) => ({ ...mutant, number }));
+    const run = (text: string, on: number): unknown => runInNewContext(`n = 5; ${text} n`, { a: 2, b: 3, mutant$: (number: number) => number === on });
+    expect(run(withMutants(source, mutants), -1)).toBe(21);
+    expect(mutants.map(({ number }) => run(withMutants(source, mutants), number))).toEqual([15, 17, 7]);
+  });
+
   test('leave every file of the program one that can be read, one by one and all together', () => {
     const files = readdirSync(path.join(root, 'src/rules'), { encoding: 'utf8' }).filter((name) => name.endsWith('.ts')).filter((_name, at) =>
       !isShort || at % 8 === 0
@@ -63,12 +89,14 @@ describe('mutants', () => {
     let count = 0;
     for (const name of files) {
       const source = readFileSync(path.join(root, 'src/rules', name), 'utf8');
-      for (const mutant of mutantsOf(name, source)) {
+      for (const mutant of [...mutantsOf(name, source), ...mixupsOf(name, source)]) {
         expect(() => parse(mutated(source, mutant), { sourceType: 'module', plugins: ['typescript'] })).not.toThrow();
         count++;
       }
-      const all = withMutants(source, mutantsOf(name, source).map((mutant, number) => ({ ...mutant, number })));
-      expect(() => parse(all, { sourceType: 'module', plugins: ['typescript'] })).not.toThrow();
+      for (const kind of [mutantsOf, mixupsOf]) {
+        const all = withMutants(source, kind(name, source).map((mutant, number) => ({ ...mutant, number })));
+        expect(() => parse(all, { sourceType: 'module', plugins: ['typescript'] })).not.toThrow();
+      }
     }
     expect(count).toBeGreaterThan(isShort ? 50 : 500);
   });

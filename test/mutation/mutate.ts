@@ -9,20 +9,21 @@ import { z } from 'zod';
 import { explanationOf } from './explained.ts';
 import { Measurements } from './measurements.ts';
 import type { Mutant } from './operators.ts';
-import { allMutants, copyWithMutants, repositoryFiles } from './program.ts';
+import { allMutants, copyRepository, copyWithMutants, repositoryFiles } from './program.ts';
 import { modules, sample } from './sample.ts';
 import { SuiteProcess } from './suite-process.ts';
 import { isSuite, SuiteGraph } from './suites.ts';
 import { tryOut, type Trial } from './trial.ts';
+import { refusedByTypes } from './type-check.ts';
 
 /**
  * Puts mistakes into the program, one at a time, and runs the suites that reach them: a mistake that no suite detects is code that is not tested. Works on a
  * copy of the repository, in `.cache/mutation`.
  *
- *     npm run mutate [-- PATH ...] [--count 400] [--seed 1] [--workers 2] [--goal 0.9] [--seconds 12] [--minutes 600] [--nearest 24] [--again]
+ *     npm run mutate [-- PATH ...] [--count 400] [--seed 1] [--workers 2] [--goal 0.9] [--seconds 12] [--minutes 600] [--nearest 24] [--kind operators] [--again]
  *
  * PATH: only files below it. `--seconds`: CPU time that the suites of a mutant may take together. `--minutes`: no mutant is begun later. `--nearest`: only so
- * many of the closest suites, and others that were measured for them. `--again`: only mutants that survived the last run. Exits with 1 when fewer than `goal` of the mutants are detected or explained (explained.ts). `.cache/mutation/result.json` has
+ * many of the closest suites, and others that were measured for them. `--kind`: `operators` (operators.ts) or `mixups` (mixups.ts). `--again`: only mutants that survived the last run. Exits with 1 when fewer than `goal` of the mutants are detected or explained (explained.ts). `.cache/mutation/result.json` has
  * each mutant with the suite that detected it.
  */
 const { values, positionals } = parseArgs({
@@ -35,6 +36,7 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '12' },
     minutes: { type: 'string', default: '600' },
     nearest: { type: 'string', default: '24' },
+    kind: { type: 'string', default: 'operators' },
     again: { type: 'boolean', default: false },
   },
 });
@@ -47,6 +49,7 @@ const options = z.object({
   seconds: whole.min(1),
   nearest: whole.min(1),
   minutes: z.coerce.number().positive(),
+  kind: z.enum(['operators', 'mixups']),
 }).parse(values);
 
 /** A process may keep what mutants left behind. */
@@ -55,7 +58,7 @@ const MOST_MUTANTS_OF_A_PROCESS = 25;
 const root = path.resolve(import.meta.dirname, '../..');
 const cache = path.join(root, '.cache', 'mutation');
 const files = repositoryFiles(root);
-const mutants = allMutants(root, files);
+const mutants = allMutants(root, files, options.kind);
 const numbers = new Map(mutants.map((mutant, number) => [mutant, number]));
 const resultFile = path.join(cache, 'result.json');
 const before = values.again ? survivorsOf(JSON.parse(readFileSync(resultFile, 'utf8'))) : undefined;
@@ -66,9 +69,12 @@ const chosen = sample(
 );
 if (chosen.length === 0) throw new Error(`there is nothing to change in ${positionals.join(', ')}`);
 const copy = path.join(cache, 'copy');
+copyRepository(root, copy, files);
+const refused = await refusedByTypes(root, copy, chosen);
+say(`the type checker refuses ${refused.size} of ${chosen.length}`);
 await copyWithMutants(root, copy, files, mutants);
 const graph = await SuiteGraph.of(root, files.filter(isSuite));
-const measurements = new Measurements(path.join(cache, 'measurements.json'), root, graph, mutants);
+const measurements = new Measurements(path.join(cache, `measurements-${options.kind}.json`), root, graph, mutants);
 
 // One PostgreSQL server for all suites, where it is installed; it ends with its input, which ends with this program.
 const postgresql = spawn(process.execPath, ['--import', 'tsx', 'test/support/shared-postgresql.ts'], { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] });
@@ -77,7 +83,7 @@ if (directory !== '') process.env['TEST_POSTGRESQL'] = directory;
 
 interface Tried extends Omit<Trial, 'fate'> {
   readonly mutant: Mutant;
-  readonly fate: Trial['fate'] | 'explained';
+  readonly fate: Trial['fate'] | 'explained' | 'refused';
 }
 
 const tried: Tried[] = [];
@@ -90,7 +96,8 @@ await Promise.all(Array.from({ length: options.workers }, async () => {
   for (const mutant of waiting) {
     if (Date.now() > from + options.minutes * 60_000) break;
     if (++count % MOST_MUTANTS_OF_A_PROCESS === 0) suites.end();
-    const trial = await tryOut(numbers.get(mutant) ?? -1, mutant, { graph, measurements, suites, mostMs: options.seconds * 1000, nearest: options.nearest });
+    const means = { graph, measurements, suites, mostMs: options.seconds * 1000, nearest: options.nearest };
+    const trial: Omit<Tried, 'mutant'> = refused.has(mutant) ? { fate: 'refused' } : await tryOut(numbers.get(mutant) ?? -1, mutant, means);
     const fate = trial.fate === 'survived' && explanationOf(mutant, root) !== undefined ? 'explained' : trial.fate;
     tried.push({ mutant, ...trial, fate });
     writeFileSync(resultFile, JSON.stringify(tried, null, 1));
@@ -124,7 +131,9 @@ function survivorsOf(result: unknown): Array<Pick<Mutant, 'file' | 'change'>> {
 }
 
 function countsOf(some: readonly Tried[]): string {
-  const counted = (['detected', 'too late', 'explained', 'survived'] as const).map((fate) => `${some.filter((one) => one.fate === fate).length} ${fate}`);
+  const counted = (['detected', 'refused', 'too late', 'explained', 'survived'] as const).map((fate) =>
+    `${some.filter((one) => one.fate === fate).length} ${fate}`
+  );
   return `${some.length} mutants: ${counted.join(', ')}`;
 }
 

@@ -87,12 +87,14 @@ export function mutated(source: string, { start, end, text }: Mutant): string {
   return source.slice(0, start) + text + source.slice(end);
 }
 
-interface Span {
+/** From where to where, in characters of the source. */
+export interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-function spanOf({ start, end }: t.Node): Span {
+/** The place of a node that was read from a source. */
+export function spanOf({ start, end }: t.Node): Span {
   return { start: start ?? 0, end: end ?? 0 };
 }
 
@@ -106,7 +108,8 @@ function isCall(node: t.Node): boolean {
   return t.isOptionalCallExpression(node) || (t.isCallExpression(node) && !t.isSuper(node.callee));
 }
 
-function oneLine(text: string): string {
+/** A piece of a source, for people: on one line, and cut after 100 characters. */
+export function oneLine(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ');
   return line.length > 100 ? `${line.slice(0, 99)}…` : line;
 }

@@ -3,16 +3,20 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symli
 import path from 'node:path';
 import { build, type BuildOptions } from 'esbuild';
 import { bundling } from '../../src/prepare/steps.mjs';
+import { mixupsOf } from './mixups.ts';
 import { mutantsOf, type Mutant } from './operators.ts';
 import { modules } from './sample.ts';
 
 /** The switch, as the copied program has it. */
 const SWITCH_FILE = 'src/mutant-switch.mjs';
 
-/** All mutants of the program; a mutant's number is its place here. */
-export function allMutants(root: string, files: readonly string[]): Mutant[] {
+/** What finds the mutants of a source file, by the name of their kind. */
+export const kinds = { operators: mutantsOf, mixups: mixupsOf };
+
+/** All mutants of a kind in the program; a mutant's number is its place here. */
+export function allMutants(root: string, files: readonly string[], kind: keyof typeof kinds): Mutant[] {
   return files.filter((file) => /^src\/.*\.ts$/.test(file) && modules.some((module) => file.startsWith(module)))
-    .flatMap((file) => mutantsOf(file, readFileSync(path.join(root, file), 'utf8')));
+    .flatMap((file) => kinds[kind](file, readFileSync(path.join(root, file), 'utf8')));
 }
 
 /** The files of the repository that exist, tracked or not. */
@@ -21,17 +25,22 @@ export function repositoryFiles(root: string): string[] {
     .filter((file) => file !== '' && existsSync(path.join(root, file)));
 }
 
-/**
- * Copies the repository and puts every mutant into the copy, switched off: `a < b` becomes `(mutant(7) ? a <= b : a < b)`. So one start of jest, and one
- * compilation, serve all mutants.
- */
-export async function copyWithMutants(root: string, directory: string, files: readonly string[], mutants: readonly Mutant[]): Promise<void> {
+/** Copies the repository with its generated code, over an earlier copy. */
+export function copyRepository(root: string, directory: string, files: readonly string[]): void {
   rmSync(directory, { recursive: true, force: true });
   const generated = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) => path.basename(name) === 'generated');
   for (const file of [...files, ...generated.map((name) => path.join('src', name))]) {
     cpSync(path.join(root, file), path.join(directory, file), { recursive: true });
   }
   symlinkSync(path.join(root, 'node_modules'), path.join(directory, 'node_modules'));
+}
+
+/**
+ * Copies the repository and puts every mutant into the copy, switched off: `a < b` becomes `(mutant(7) ? a <= b : a < b)`. So one start of jest, and one
+ * compilation, serve all mutants.
+ */
+export async function copyWithMutants(root: string, directory: string, files: readonly string[], mutants: readonly Mutant[]): Promise<void> {
+  copyRepository(root, directory, files);
   cpSync(path.join(root, 'test/mutation/switch.mjs'), path.join(directory, SWITCH_FILE));
   const numbered = mutants.map((mutant, number) => ({ ...mutant, number }));
   for (const file of new Set(mutants.map((mutant) => mutant.file))) {
@@ -73,7 +82,10 @@ export function withMutants(source: string, mutants: readonly Numbered[]): strin
 }
 
 function choice(mutants: readonly Numbered[], otherwise: string): string {
-  const [first] = mutants;
-  if (first?.statement === true) return `{ if (!${ASKS}(${first.number})) ${otherwise} }`;
+  if (mutants[0]?.statement === true) {
+    return `{ ${
+      mutants.map(({ number, text }) => text === ';' ? `if (!${ASKS}(${number})) ` : `if (${ASKS}(${number})) { ${text} } else `).join('')
+    }{ ${otherwise} } }`;
+  }
   return `(${mutants.map(({ number, text }) => `${ASKS}(${number}) ? ${text} : `).join('')}${otherwise})`;
 }
