@@ -10,7 +10,7 @@ import { explanationOf } from './explained.ts';
 import { Measurements } from './measurements.ts';
 import type { Mutant } from './operators.ts';
 import { allMutants, copyRepository, copyWithMutants, repositoryFiles } from './program.ts';
-import { modules, sample } from './sample.ts';
+import { moduleOf, modules, sample } from './sample.ts';
 import { SuiteProcess } from './suite-process.ts';
 import { isSuite, SuiteGraph } from './suites.ts';
 import { tryOut, type Trial } from './trial.ts';
@@ -109,7 +109,7 @@ await Promise.all(Array.from({ length: options.workers }, async () => {
 
 say('');
 for (const module of modules) {
-  const here = tried.filter(({ mutant }) => mutant.file.startsWith(module));
+  const here = tried.filter(({ mutant }) => moduleOf(mutant.file) === module);
   if (here.length > 0) say(`${module.padEnd(22)} ${countsOf(here)}`);
 }
 say(`${'all'.padEnd(22)} ${countsOf(tried)}`);

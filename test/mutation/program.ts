@@ -5,7 +5,7 @@ import { build, type BuildOptions } from 'esbuild';
 import { bundling } from '../../src/prepare/steps.mjs';
 import { mixupsOf } from './mixups.ts';
 import { mutantsOf, type Mutant } from './operators.ts';
-import { modules } from './sample.ts';
+import { moduleOf } from './sample.ts';
 
 /** The switch, as the copied program has it. */
 const SWITCH_FILE = 'src/mutant-switch.mjs';
@@ -15,7 +15,7 @@ export const kinds = { operators: mutantsOf, mixups: mixupsOf };
 
 /** All mutants of a kind in the program; a mutant's number is its place here. */
 export function allMutants(root: string, files: readonly string[], kind: keyof typeof kinds): Mutant[] {
-  return files.filter((file) => /^src\/.*\.ts$/.test(file) && modules.some((module) => file.startsWith(module)))
+  return files.filter((file) => /^src\/.*\.ts$/.test(file) && moduleOf(file) !== undefined)
     .flatMap((file) => kinds[kind](file, readFileSync(path.join(root, file), 'utf8')));
 }
 

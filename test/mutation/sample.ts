@@ -16,12 +16,22 @@ export const modules = [
   'src/http/',
   'src/settings/',
   'src/stream-handlers/',
+  'src/engine/nodes/',
+  'src/engine/acme/',
+  'src/engine/',
+  'src/migration/',
+  'src/processes/',
 ] as const;
+
+/** The part that a file belongs to: the first that has it. */
+export function moduleOf(file: string): (typeof modules)[number] | undefined {
+  return modules.find((module) => file.startsWith(module));
+}
 
 /** Chooses mutants at random, the same ones for the same seed and sources. */
 export function sample(mutants: readonly Mutant[], { count, seed }: { readonly count: number; readonly seed: number }): Mutant[] {
   const random = randomFrom(seed);
-  const shuffled = modules.map((module) => shuffle(mutants.filter(({ file }) => file.startsWith(module)), random));
+  const shuffled = modules.map((module) => shuffle(mutants.filter(({ file }) => moduleOf(file) === module), random));
   const chosen: Mutant[] = [];
   for (let round = 0; chosen.length < Math.min(count, mutants.length); round++) {
     for (const some of shuffled) {
