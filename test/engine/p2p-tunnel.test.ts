@@ -7,18 +7,19 @@ import { StunServer } from '../../src/engine/stun-server.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { stunMapped, stunRequest } from '../../src/wire/stun.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
-import { closed, occupyPort, readAll, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
+import { closed, occupyPort, readAll, roundTrip, startEcho, startTarget, type Target, visit, visitUntilClosed } from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
 import { startVisitor } from '../support/visitor.ts';
 
 const password = 'a password of many words';
 
 /** A server, its agent, a p2p tunnel and a visitor, all on this machine. Whether a direct path opens depends on its addresses. */
-async function visiting() {
+async function visiting(target?: Target) {
   const server = await startEngine();
   const agent = await startAgent(server);
-  const tunnel = await openTunnel(server, { mode: 'p2p', password, targets: [(await startEcho()).address] });
-  const visitor = await startVisitor(server, { password, type: 'p2p' });
+  const tunnel = await openTunnel(server, { mode: 'p2p', password, targets: [(target ?? await startEcho()).address] });
+  // What an attempt sends would count, too.
+  const visitor = await startVisitor(server, { password, type: 'p2p', directRetry: { first: 600_000, longest: 600_000 } });
   await visitor.log.line(/direct path/);
   return { server, agent, tunnel, visitor };
 }
@@ -32,6 +33,27 @@ test('connections go to the target, and the path that they take is shown', async
     (state) => (state.visitors[0]?.path === 'direct') === direct,
   );
   expect(visitors).toEqual([{ address: '127.0.0.1', since: expect.any(Number), path: direct ? 'direct' : 'relay' }]);
+});
+
+test('each byte counts once in its direction, whatever the path, however often the agent reports, and the last ones when the path ends', async () => {
+  const target = await startTarget((socket) => socket.on('data', ({ length }) => socket.write(Buffer.alloc(7 * length))).on('end', () => socket.end()));
+  const { server, tunnel, visitor } = await visiting(target);
+  const counted = () => server.engine.tunnelState(tunnel.id) ?? { inletBytes: 0, exportBytes: 0 };
+  const before = counted();
+  const socket = await visit(visitor.port);
+  socket.resume();
+  const expectBytes = async (inlet: number) => {
+    const [inletBytes, exportBytes] = [before.inletBytes + inlet, before.exportBytes + 7 * inlet];
+    expect(await eventually(counted, (now) => now.inletBytes >= inletBytes && now.exportBytes >= exportBytes)).toMatchObject({ inletBytes, exportBytes });
+  };
+  for (const inlet of [30, 80]) {
+    socket.write(Buffer.alloc(inlet === 30 ? 30 : 50));
+    await expectBytes(inlet);
+  }
+  socket.end(Buffer.alloc(11));
+  await closed(socket);
+  await visitor.visitor.stop();
+  await expectBytes(91);
 });
 
 test('another target holds from the next connection on, whatever the path', async () => {
