@@ -92,7 +92,7 @@ export type NodeMessage = z.output<typeof nodeMessageSchema>;
 const ids = z.array(z.int()).max(NODE_LIST);
 
 /** What a node opens a stream for. */
-const nodeRequest = z.discriminatedUnion('kind', [
+export const nodeRequestSchema = z.discriminatedUnion('kind', [
   /** The same as `VisitorRequest`, for nodes that do not know its short form. */
   z.object({
     kind: z.literal('visitor'),
@@ -119,8 +119,8 @@ const nodeRequest = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('probe'), clientId: z.int(), target: z.string().max(300), timeoutMs: z.int().min(1).max(60_000) }),
 ]);
 
-type AnyRequest = z.output<typeof nodeRequest>;
-/** @see nodeRequest */
+type AnyRequest = z.output<typeof nodeRequestSchema>;
+/** @see nodeRequestSchema */
 export type NodeRequest<K extends AnyRequest['kind'] = AnyRequest['kind']> = { [P in K]: Extract<AnyRequest, { readonly kind: P }> }[K];
 
 /** The payload of OPEN for a request. @param rest the bytes after it */
@@ -142,7 +142,7 @@ export function decodeNodeRequest(payload: Buffer): { readonly request: NodeRequ
 
 function readRequest(json: Buffer): NodeRequest | undefined {
   try {
-    return nodeRequest.safeParse(JSON.parse(json.toString())).data;
+    return nodeRequestSchema.safeParse(JSON.parse(json.toString())).data;
   } catch {
     return undefined; // not JSON
   }

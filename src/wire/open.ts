@@ -3,7 +3,8 @@ import * as z from 'zod';
 /** The tunnel or host of the request ("tunnel 5"): new requests of different tunnels and hosts start in round-robin order (stream-handlers/fair-queue.ts). */
 const by = z.string().max(24).optional();
 
-const openRequest = z.discriminatedUnion('kind', [
+/** @see OpenRequest */
+export const openRequestSchema = z.discriminatedUnion('kind', [
   /** Connect with the first target that answers. */
   z.object({ kind: z.literal('tcp'), by, targets: z.array(z.string().max(300)).min(1).max(5000) }),
   /** Dial a target, close the connection, and answer with a message: why the dial failed, "" = it succeeded. */
@@ -38,7 +39,7 @@ const openRequest = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('file'), by, path: z.string().max(4096), stripPrefix: z.string().max(1024) }),
 ]);
 
-type AnyRequest = z.output<typeof openRequest>;
+type AnyRequest = z.output<typeof openRequestSchema>;
 /** The names of the requests. */
 export type OpenKind = AnyRequest['kind'];
 /** A request from the server to an agent, for the peer of a stream: the payload of OPEN. Of kind `K`; by default of any kind. */
@@ -70,7 +71,7 @@ export function decodeOpen(payload: Buffer): OpenRequest | undefined {
 
 function readOpen(payload: Buffer): OpenRequest | undefined {
   try {
-    return openRequest.safeParse(JSON.parse(payload.toString('utf8'))).data;
+    return openRequestSchema.safeParse(JSON.parse(payload.toString('utf8'))).data;
   } catch {
     return undefined; // not JSON
   }

@@ -1,8 +1,10 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { BodyEnd, type Framing, requestFraming, responseFraming } from '../../../src/engine/http/body.ts';
+import { BodyEnd, type Framing, passedTrailer, requestFraming, responseFraming } from '../../../src/engine/http/body.ts';
 import { Dechunker } from '../../../src/engine/http/dechunk.ts';
+import { endToEnd, endToEndOfResponse } from '../../../src/engine/http/end-to-end.ts';
 import { Field } from '../../../src/engine/http/field.ts';
+import { InterimLimit } from '../../../src/engine/http/interim-limit.ts';
 import { HttpSyntaxError } from '../../../src/engine/http/syntax-error.ts';
 import { anyCharacter } from '../../support/any-character.ts';
 import { sized } from '../../support/endurance.ts';
@@ -27,7 +29,8 @@ test('the body of a response has a length, is chunked, is empty, or ends with th
   expect(ofResponse('GET', 200, 1)).toEqual({ kind: 'close' });
   expect(ofResponse('GET', 200, 1, 'Content-Length:12')).toEqual({ kind: 'length', bytes: 12 });
   expect(ofResponse('GET', 200, 1, 'Transfer-Encoding:gzip, chunked')).toEqual(chunked);
-  for (const status of [100, 204, 304]) expect(ofResponse('GET', status, 1, 'Content-Length:12')).toEqual(none);
+  for (const status of [100, 199, 204, 304]) expect(ofResponse('GET', status, 1, 'Content-Length:12')).toEqual(none);
+  for (const status of [200, 203, 205, 303, 305]) expect(ofResponse('GET', status, 1, 'Content-Length:12')).toEqual({ kind: 'length', bytes: 12 });
   expect(ofResponse('HEAD', 200, 1, 'Transfer-Encoding:chunked')).toEqual(none);
 });
 
@@ -69,6 +72,69 @@ test.each(
   ] as const,
 )('a response with %s is refused, to HEAD too', (_, minor, lines) => {
   for (const method of ['GET', 'HEAD']) expect(() => ofResponse(method, 200, minor, ...lines)).toThrow(HttpSyntaxError);
+});
+
+test('a coding that is known, and not supported, is no attack', () => {
+  for (const coding of ['gzip', 'x-gzip', 'deflate', 'compress', 'x-compress']) {
+    expect(() => ofRequest(1, `Transfer-Encoding:${coding}, chunked`)).toThrow(expect.objectContaining({ status: 501 }));
+  }
+  expect(() => ofRequest(1, 'Transfer-Encoding:chunked, gzip, chunked')).toThrow(expect.objectContaining({ status: 400 }));
+});
+
+/** Whether something that may throw {@link HttpSyntaxError} does not. */
+function accepted(read: () => unknown): boolean {
+  try {
+    read();
+    return true;
+  } catch (error) {
+    expect(error).toBeInstanceOf(HttpSyntaxError);
+    return false;
+  }
+}
+
+const chunks = (text: string) => bodyOf(chunked, [Buffer.from(text)]);
+const filled = (begin: string, length: number, end: string) => begin + 'x'.repeat(length - begin.length - end.length) + end;
+
+test.each<[string, number, (count: number) => unknown]>([
+  ["bytes of the line with a chunk's size", 256, (bytes) => chunks(filled('1;', bytes, '\r\n'))],
+  ["digits of a chunk's size", 12, (digits) => chunks(`${'1'.padStart(digits, '0')}\r\na`)],
+  ['bytes of a trailer', 8192, (bytes) => chunks(`0\r\n${filled('A: ', bytes, '\r\n')}\r\n`)],
+  ['bytes of a trailer of two lines, without the first line end', 8192, (bytes) => chunks(`0\r\nB: b\r\n${filled('A: ', bytes - 4, '\r\n')}\r\n`)],
+  ['fields of a trailer', 128, (fields) => chunks(`0\r\n${'A: b\r\n'.repeat(fields)}\r\n`)],
+  ['fields of a trailer over HTTP/2', 128, (fields) => passedTrailer(Array.from({ length: fields }, () => Field.of('A', 'b')))],
+  ['bytes of a trailer over HTTP/2', 8192, (bytes) => passedTrailer([Field.of('A', 'b'), Field.of('B', 'x'.repeat(bytes - 11))])],
+  ["digits of a request's length", 15, (digits) => ofRequest(1, `Content-Length:${'9'.repeat(digits)}`)],
+  ["digits of a response's length", 15, (digits) => ofResponse('GET', 200, 1, `Content-Length:${'9'.repeat(digits)}`)],
+  ['interim responses', 16, (responses) => {
+    const limit = new InterimLimit();
+    for (let count = 0; count < responses; count++) limit.count({ status: 103, reason: '', minor: 1, fields: [], length: 30 });
+  }],
+  ['bytes of interim responses', 65_536, (bytes) => {
+    const limit = new InterimLimit();
+    for (const length of [30, bytes - 30]) limit.count({ status: 103, reason: '', minor: 1, fields: [], length });
+  }],
+])('there may be so many %s, and no more: %i', (_, most, read) => {
+  expect([most, most + 1].map((count) => accepted(() => read(count)))).toEqual([true, false]);
+});
+
+test('of a message, all fields go on that concern its other end, and none that concerns the connection', () => {
+  const onward = ['Host', 'Trailer', 'X-Forwarded-For', 'X-Real-IP', 'X-Forwarded-Proto', 'X-Forwarded-Host', 'Authorization', 'Cookie', 'Server'];
+  const own = ['Keep-Alive', 'Proxy-Connection', 'Proxy-Authorization', 'Proxy-Authenticate', 'TE', 'Upgrade', 'HTTP2-Settings', 'Proxy', 'X-Own'];
+  const length = ['Content-Length:007'];
+  // What Connection names is withheld, too, unless that would change where the message ends, where it goes, or who sent it.
+  const named = [...onward, 'Content-Length', 'X-Own', 'Connection'].filter((name) => name !== 'Server').join();
+  const fields = fieldsOf([`Connection:${named}`, ...[...onward, ...own].map((name) => `${name}:a`), ...length]);
+  expect(endToEnd(fields).map(({ name, value }) => `${name}:${value}`)).toEqual([...onward.map((name) => `${name}:a`), 'Content-Length:7']);
+  expect(endToEnd(fieldsOf(['Transfer-Encoding:GZIP,  Chunked', 'Connection:transfer-encoding'])).map(({ value }) => value)).toEqual(['gzip, chunked']);
+  expect(endToEnd(fieldsOf(['Keep_Alive:a', 'Content_Length:1', 'Transfer_Encoding:chunked', 'X_Own:b'])).map(({ name }) => name)).toEqual(['X_Own']);
+});
+
+test('a response without a body does not describe one', () => {
+  const fields = fieldsOf(['Content-Length:3', 'Transfer-Encoding:chunked', 'Trailer:a', 'A:b']);
+  const passed = (status: number, minor: 0 | 1 = 1) => endToEndOfResponse(fields, { status, minor }).map(({ name }) => name).join();
+  expect([100, 199, 204].map((status) => passed(status))).toEqual(['A', 'A', 'A']);
+  expect([passed(304), passed(200, 0)]).toEqual(['Content-Length,A', 'Content-Length,A']);
+  expect([200, 203, 205, 303, 305].map((status) => passed(status))).toEqual(Array.from({ length: 5 }, () => 'Content-Length,Transfer-Encoding,Trailer,A'));
 });
 
 /** Feeds `pieces` to a body: the bytes that belong to it, and what is passed on of them. */
@@ -156,6 +222,12 @@ const withheld = [
   'Transfer_Encoding: chunked',
   'Host: other.test',
   'Connection: close',
+  'Keep-Alive: a',
+  'Upgrade: a',
+  'HTTP2-Settings: a',
+  'Proxy-Connection: a',
+  'Proxy-Authorization: a',
+  'Proxy-Authenticate: a',
   'Trailer: X',
   'TE: trailers',
   'Expect: x',
@@ -173,6 +245,7 @@ const withheld = [
 
 test('a trailer is forwarded without fields for routing, framing or identity, however it is split', () => {
   const lines = fc.array(fc.constantFrom('X-Sum: 1', 'ETag: "a"', ...withheld), { maxLength: 6 });
+  expect(passedTrailer(fieldsOf([...withheld, 'A:b'])).map(({ name }) => name)).toEqual(['A']);
   fc.assert(
     fc.property(lines, fc.array(fc.nat(), { maxLength: 5 }), (trailers, cuts) => {
       const begin = '5\r\nhello\r\n0\r\n';

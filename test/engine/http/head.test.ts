@@ -73,6 +73,20 @@ test.each([
   expect(refusal(() => parseRequestHead(head))).toBe(status);
 });
 
+test('a head has at most 32 KB, its empty line included, and 128 fields, and takes exactly so much', () => {
+  const ofBytes = (length: number) => `GET / HTTP/1.1\r\nA: ${'b'.repeat(length - 23)}\r\n\r\n`;
+  const ofFields = (count: number) => `GET / HTTP/1.1\r\n${'A: b\r\n'.repeat(count)}\r\n`;
+  const responseOf = (head: string) => bytes(head.replace('GET / HTTP/1.1', 'HTTP/1.1 200 O'));
+  for (const [head, tooMuch] of [[ofBytes(32_768), ofBytes(32_769)], [ofFields(128), ofFields(129)]] as const) {
+    expect(parseRequestHead(bytes(head))?.length).toBe(head.length);
+    expect(parseResponseHead(responseOf(head))?.length).toBe(head.length);
+    expect([refusal(() => parseRequestHead(bytes(tooMuch))), refusal(() => parseResponseHead(responseOf(tooMuch)))]).toEqual([431, 431]);
+  }
+  // Without an end, it is refused as soon as it is as long.
+  expect(parseRequestHead(bytes(ofBytes(40_000)).subarray(0, 32_767))).toBeUndefined();
+  expect(refusal(() => parseRequestHead(bytes(ofBytes(40_000)).subarray(0, 32_768)))).toBe(431);
+});
+
 test.each(['HTTP/1.1 20 OK', 'HTTP/1.1 2000 OK', 'HTTP/1.1 600 OK', 'HTTP/1.1  200 OK', 'HTTP/1.1 200\tOK', 'ICY 200 OK', 'HTTP/2 200 OK'])(
   'the status line %j is refused',
   (line) => {
