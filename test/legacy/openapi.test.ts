@@ -1,8 +1,11 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { testApis } from '../support/api.ts';
 import { testDatabases } from '../support/database.ts';
+import { invalidParameter } from '../../src/legacy/errors.ts';
 import { describeApi } from '../../src/legacy/openapi.ts';
+import { about, boolean, choice, forAdministrators, id, integer, list, owner, required, text, time, type Parameters } from '../../src/legacy/parameters.ts';
+import type { Route } from '../../src/legacy/route.ts';
 import { routes } from '../../src/legacy/routes.ts';
 import { shapes } from '../../src/legacy/shapes.ts';
 
@@ -98,4 +101,176 @@ test('what the reading endpoints answer has exactly the keys that the descriptio
 
 test('every endpoint that answers more than a text has its answer described', () => {
   expect(routes.filter(({ envelope, answer, redirects }) => envelope !== 'write' && !redirects && answer === undefined)).toEqual([]);
+});
+
+describe('of rows of each kind, it says', () => {
+  const about_ = (name: string) => `What ${name} is.`;
+  const parameters: Parameters = {
+    id: id('host'),
+    name: about(about_('name'), required(() => invalidParameter('name'))),
+    note: about(about_('note'), text()),
+    port: about(about_('port'), integer(65_535)),
+    count: about(about_('count'), { ...integer(), maximum: undefined }),
+    on: about(about_('on'), boolean()),
+    lines: about(about_('lines'), list()),
+    until: about(about_('until'), time()),
+    mode: about(about_('mode'), choice({ tcp: 1, udp: 2, '': 3 })),
+    owner: forAdministrators(owner()),
+  };
+  const row = { aliases: [], access: 'caller', parameters: {}, bind: () => () => ({}) } as const;
+  const rows: readonly Route[] = [
+    { ...row, path: '/a/add', aliases: ['/b/add'], methods: ['GET', 'POST'], summary: 'Adds.', parameters, envelope: 'write', creates: true, panel: true },
+    {
+      ...row,
+      path: '/a/write',
+      methods: ['POST'],
+      summary: 'Writes.',
+      parameters: { note: text() },
+      envelope: 'write',
+      answer: 'AllowedAddresses',
+      perMinute: 5,
+    },
+    { ...row, path: '/a/one', methods: ['GET', 'POST'], summary: 'One.', parameters: { id: id('host') }, envelope: 'single', answer: 'Host' },
+    { ...row, path: '/a/list', methods: ['GET'], summary: 'Lists.', envelope: 'list', answer: 'Tunnel' },
+    { ...row, path: '/a/time', methods: ['GET'], summary: 'Time.', access: 'anyone', envelope: 'raw', answer: 'Time' },
+    { ...row, path: '/a/out', methods: ['GET'], summary: 'Out.', access: 'anyone', envelope: 'raw', redirects: true },
+    { ...row, path: '/a/raw', methods: ['GET'], summary: 'Raw.', envelope: 'raw' },
+  ];
+  const { paths, components, ...head } = describeApi(rows, { basePath: '/base', version: '1.2.3' });
+
+  const ok = (schema: object) => ({
+    200: { description: 'The answer; a refused call is answered with HTTP 200 as well.', content: { 'application/json': { schema } } },
+  });
+  const shared = (name: string) => ({ $ref: `#/components/responses/${name}` });
+  const shape = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+  const refused = { 401: shared('Unauthenticated'), 403: shared('Forbidden') };
+  const large = { 413: shared('TooLarge') };
+  const security = [{ signature: [], timestamp: [] }, { token: [] }, { session: [] }];
+  const body = (schema: object, isRequired: boolean) => ({
+    required: isRequired,
+    content: { 'application/x-www-form-urlencoded': { schema }, 'multipart/form-data': { schema }, 'application/json': { schema } },
+  });
+
+  test('where the API is, and how to authenticate', () => {
+    expect(head).toMatchObject({
+      openapi: '3.1.0',
+      info: { title: 'Adit management API', version: '1.2.3' },
+      servers: [{ url: '/base' }],
+      tags: [{ name: 'a' }],
+    });
+    expect(components.securitySchemes).toMatchObject({
+      signature: { type: 'apiKey', in: 'query', name: 'auth_key' },
+      timestamp: { type: 'apiKey', in: 'query', name: 'timestamp' },
+      token: { type: 'http', scheme: 'bearer' },
+      session: { type: 'apiKey', in: 'cookie', name: 'beegosessionID', description: expect.stringContaining('it is beegosessionID.') },
+    });
+    const atRoot = describeApi(rows, { basePath: '', version: '1.2.3' });
+    expect(atRoot.servers).toEqual([{ url: '/' }]);
+    expect(atRoot.components.securitySchemes.session.description).toContain('__Host-beegosessionID');
+  });
+
+  test('what is answered: to a write, for no record, to a refused call, and each shape', () => {
+    const { Write, Failure, NoRecord, ...records } = components.schemas;
+    expect({ Write, Failure, NoRecord }).toEqual({
+      Write: {
+        type: 'object',
+        properties: { status: { const: 1 }, msg: { type: 'string' }, id: { type: 'integer', description: expect.any(String) } },
+        required: ['status', 'msg'],
+      },
+      Failure: { type: 'object', properties: { status: { const: 0 }, msg: { type: 'string', description: expect.any(String) } }, required: ['status'] },
+      NoRecord: { type: 'object', properties: { code: { const: 0 } }, required: ['code'] },
+    });
+    expect(Object.keys(records)).toEqual(Object.keys(shapes));
+    expect(components.schemas).toMatchObject({ Time: { type: 'object', properties: { time: { type: 'integer' } }, required: ['time'] } });
+    expect(components.schemas).not.toHaveProperty('Time.$schema');
+    const failed = { description: expect.any(String), content: { 'application/json': { schema: shape('Failure') } } };
+    expect(components.responses).toEqual({ Unauthenticated: failed, Forbidden: failed, TooMany: failed, TooLarge: failed });
+  });
+
+  test('each path and method, who may call it, what it takes and what it answers', () => {
+    const values = {
+      id: { type: 'integer', minimum: 0, description: "The host's id." },
+      name: { type: 'string', description: 'What name is.' },
+      note: { type: 'string', description: 'What note is.' },
+      port: { type: 'integer', minimum: 0, maximum: 65_535, description: 'What port is.' },
+      count: { type: 'integer', minimum: 0, description: 'What count is.' },
+      on: { type: 'boolean', description: 'What on is.' },
+      lines: { type: 'string', format: 'lines', examples: ['first\r\nsecond'], description: 'What lines is.' },
+      until: { type: 'string', format: 'local-time', examples: ['2027-01-31 12:00:00', '2027-01-31'], description: 'What until is.' },
+      mode: { type: 'string', enum: ['tcp', 'udp'], description: 'What mode is.' },
+      owner: { type: 'integer', minimum: 0, description: 'The id of the user that owns it; blank or 0 = nobody. For administrators.' },
+    };
+    const adds = (name: string, more: object) => ({
+      get: { operationId: `get_${name}_add`, summary: 'Adds.', tags: ['a'], ...more, security, parameters: [], responses: { ...ok({}), ...refused } },
+      post: {
+        operationId: `post_${name}_add`,
+        summary: 'Adds.',
+        tags: ['a'],
+        ...more,
+        security,
+        requestBody: body({ type: 'object', properties: values, required: ['id', 'name'] }, true),
+        responses: { ...ok({ oneOf: [{ allOf: [shape('Write'), { type: 'object', required: ['id'] }] }, shape('Failure')] }), ...refused, ...large },
+      },
+    });
+    const one = ok({
+      oneOf: [{ type: 'object', properties: { code: { const: 1 }, data: shape('Host') }, required: ['code', 'data'] }, shape('NoRecord')],
+    });
+    const of = { tags: ['a'], security };
+    const { id: number } = values;
+    expect(paths).toEqual({
+      '/a/add/': adds('a', {}),
+      '/b/add/': adds('b', { deprecated: true, description: 'Another name of /a/add/.' }),
+      '/a/write/': {
+        post: {
+          ...of,
+          operationId: 'post_a_write',
+          summary: 'Writes.',
+          requestBody: body({ type: 'object', properties: { note: { type: 'string', description: '' } } }, false),
+          responses: {
+            ...ok({ oneOf: [{ allOf: [shape('Write'), shape('AllowedAddresses')] }, shape('Failure')] }),
+            ...refused,
+            ...large,
+            429: shared('TooMany'),
+          },
+        },
+      },
+      '/a/one/': {
+        get: {
+          ...of,
+          operationId: 'get_a_one',
+          summary: 'One.',
+          parameters: [{ name: 'id', in: 'query', required: true, description: number.description, schema: { type: 'integer', minimum: 0 } }],
+          responses: { ...one, ...refused },
+        },
+        post: {
+          ...of,
+          operationId: 'post_a_one',
+          summary: 'One.',
+          requestBody: body({ type: 'object', properties: { id: number }, required: ['id'] }, true),
+          responses: { ...one, ...refused, ...large },
+        },
+      },
+      '/a/list/': {
+        get: {
+          ...of,
+          operationId: 'get_a_list',
+          summary: 'Lists.',
+          parameters: [],
+          responses: {
+            ...ok({
+              type: 'object',
+              properties: { rows: { type: 'array', items: shape('Tunnel') }, total: { type: 'integer', description: expect.any(String) } },
+              required: ['rows', 'total'],
+            }),
+            ...refused,
+          },
+        },
+      },
+      '/a/time/': { get: { operationId: 'get_a_time', summary: 'Time.', tags: ['a'], security: [], parameters: [], responses: ok(shape('Time')) } },
+      '/a/out/': {
+        get: { operationId: 'get_a_out', summary: 'Out.', tags: ['a'], security: [], parameters: [], responses: { 302: { description: 'The login page.' } } },
+      },
+      '/a/raw/': { get: { ...of, operationId: 'get_a_raw', summary: 'Raw.', parameters: [], responses: { ...ok({}), ...refused } } },
+    });
+  });
 });

@@ -9,8 +9,8 @@ import { columnsOfUser } from '../user/columns.ts';
 import type { ColumnUse } from '../values/columns.ts';
 import type { AuditedKey, AuditedNode, AuditedOrder, AuditedSession, Change, FailedAttempt, GlobalState } from '../writes/changes.ts';
 
-/** How the audit log shows each column of a record: under the name of the field that sets it, or else shows it, or else of the column. */
-type Audited = Readonly<Record<string, Pick<ColumnUse, 'audit'> & Partial<Pick<ColumnUse, 'input' | 'shown'>>>>;
+/** How the audit log shows each column of a record: under the name of the field that sets it, or else of the column. */
+type Audited = Readonly<Record<string, Pick<ColumnUse, 'audit'> & Partial<Pick<ColumnUse, 'input'>>>>;
 
 const [value, secret, none] = [{ audit: 'value' }, { audit: 'secret' }, { audit: 'none' }] as const;
 
@@ -143,7 +143,7 @@ function masked(columns: Audited, row: object, before?: object): Masked {
   const shown: Record<string, unknown> = {};
   for (const [column, value] of Object.entries(row)) {
     const use = columns[column];
-    const name = use?.input ?? use?.shown ?? column;
+    const name = use?.input ?? column;
     if (use?.audit === 'value') shown[name] = shortened(value);
     else if (use?.audit === 'secret') shown[name] = value === '' ? '' : before === undefined || was.get(column) === value ? hidden : hiddenNew;
   }
