@@ -42,10 +42,10 @@ export const nodeName = z.string('must be a text').regex(/^[\w.-]{0,63}$/, 'must
 /** An HTTPS URL that the server connects to. */
 export const httpsUrl = z.url({ protocol: /^https$/, error: 'must be a URL that begins with https://' }).max(1000, 'must be at most 1000 characters long');
 
+const webUrlError = 'must be empty, or a URL that begins with https:// or http://, at most 255 characters long';
+
 /** A web URL for people; "" = none. */
-export const webUrl = z.union([z.literal(''), z.url({ protocol: /^https?$/ }).max(255)], {
-  error: 'must be empty, or a URL that begins with https:// or http://, at most 255 characters long',
-});
+export const webUrl = z.union([z.literal(''), z.url({ protocol: /^https?$/, error: webUrlError }).max(255, webUrlError)], { error: webUrlError });
 
 /** An e-mail address; "" = none. */
 export const email = z.union([z.literal(''), z.email('must be an e-mail address')], { error: 'must be an e-mail address' });

@@ -1,5 +1,5 @@
 import dns from 'node:dns/promises';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { DIAL_TIMEOUTS, SHORT_TIMEOUTS } from '../../src/agent/dial-bridge.ts';
 import { KnownServers } from '../../src/agent/known-servers.ts';
 import { formatServerList, parseServerList } from '../../src/rules/server-list.ts';
@@ -57,6 +57,18 @@ test('a name stands for all of its addresses; one that leads nowhere stays as it
     addresses.length > 1 ? formatServerList(addresses.map((host) => ({ host, port: 1 }))) : 'localhost:1',
   );
   expect(await order(known('no-such-host.invalid:1,192.0.2.2:2'))).toBe('no-such-host.invalid:1,192.0.2.2:2');
+});
+
+test('a name with many addresses stands for 16 of them, and one that the resolver is silent about is not waited for', async () => {
+  const addresses = Array.from({ length: 17 }, (_, at) => ({ address: `192.0.2.${at + 1}`, family: 4 }));
+  // The overload with `all` is not the one that TypeScript sees.
+  const lookup = jest.spyOn(dns, 'lookup').mockImplementation((name: string): Promise<never> =>
+    name === 'many.example' ? Promise.resolve<never>(Object.assign(addresses)) : new Promise(() => undefined)
+  );
+  expect(await order(known('many.example:1,silent.example:2'))).toBe(
+    [...addresses.slice(0, 16).map(({ address }) => `${address}:1`), 'silent.example:2'].join(','),
+  );
+  lookup.mockRestore();
 });
 
 test('one that is alone has others if it says that they are at its address', () => {

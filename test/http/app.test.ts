@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
 import pino from 'pino';
+import { NotReadyError } from '../../src/http/health.ts';
+import { AditError } from '../../src/schema/errors.ts';
 import { basic, testApps } from '../support/http.ts';
 
 const start = testApps();
@@ -130,6 +132,29 @@ test('ready means that every check passes; what fails is named, why is for the l
   expect(await ready()).toEqual([503, { status: 'not ready', failed: ['database'] }]);
   expect(entries.join()).toContain('secret detail');
   expect((await fetch(`${app.url}/healthz`)).status).toBe(200);
+});
+
+test('a check without an answer fails; codes and reasons that anyone may know are in the body', async () => {
+  const app = await start({
+    health: {
+      silent: () => new Promise(() => undefined),
+      database: () => {
+        throw new AditError('DATABASE_FULL');
+      },
+      bridge: async () => {
+        throw new NotReadyError('it is closed');
+      },
+      fine: () => undefined,
+      odd: () => Promise.reject(new Error('hush')),
+    },
+  });
+  const response = await fetch(`${app.url}/readyz`);
+  expect([response.status, response.headers.get('cache-control'), await response.json()]).toEqual([503, 'no-store', {
+    status: 'not ready',
+    failed: ['silent', 'database', 'bridge', 'odd'],
+    codes: { database: 'DATABASE_FULL' },
+    reasons: { bridge: 'it is closed' },
+  }]);
 });
 
 test('a fault of a route is logged with an id; the caller gets the id and nothing else', async () => {

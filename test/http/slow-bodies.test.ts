@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
+import { createRedirectServer } from '../../src/http/redirect.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import { basic, testApps, type TestApp } from '../support/http.ts';
 
@@ -45,5 +46,7 @@ test.each(
 
 test('a request has a minute to come, its head 15 s', () => {
   const server = createHttpServer(() => undefined);
-  expect([server.requestTimeout, server.headersTimeout, server.timeout]).toEqual([60_000, 15_000, 60_000]);
+  expect([server.requestTimeout, server.headersTimeout, server.timeout, server.keepAliveTimeout]).toEqual([60_000, 15_000, 60_000, 65_000]);
+  const redirects = createRedirectServer(() => 443);
+  expect([redirects.requestTimeout, redirects.headersTimeout, redirects.keepAliveTimeout]).toEqual([15_000, 10_000, 5000]);
 });

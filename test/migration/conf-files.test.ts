@@ -110,6 +110,65 @@ describe('nps.conf', () => {
     expect(settings).toMatchObject({ httpPort: 8080, adminUsername: 'admin' });
   });
 
+  test('every key of the lineages is known: it becomes a setting, needs none, or has no equivalent', () => {
+    const named = 'p2p_port=6001\nweb_port=8082\n';
+    const unneeded = [
+      'bridge_type',
+      'tls_enable',
+      'https_just_proxy',
+      'allow_user_login',
+      'allow_flow_limit',
+      'allow_rate_limit',
+      'allow_tunnel_num_limit',
+      'allow_connection_num_limit',
+      'allow_multi_ip',
+      'flow_store_interval',
+      'p2p_ip',
+      'disconnect_timeout',
+      'http_add_origin_header',
+      'show_http_proxy_port',
+      'appname',
+      'runmode',
+    ];
+    const instead = [
+      'https_default_cert_file',
+      'https_default_key_file',
+      'public_vkey',
+      'allow_user_register',
+      'allow_user_change_username',
+      'ip_limit',
+      'http_cache',
+      'http_cache_length',
+      'system_info_display',
+      'open_captcha',
+      'log_path',
+      'pprof_ip',
+      'pprof_port',
+    ];
+    const { text } = converted(named + [...instead, ...unneeded].map((key) => `${key}=1\n`).join(''));
+    const keysBelow = (title: string) =>
+      text.split(`# ${title}\n`)[1]?.split('\n\n')[0]?.split('\n').filter((line) => line !== '').map((line) => /^# {3}(\w+): /.exec(line)?.[1]);
+    expect(keysBelow('These keys need no setting:')).toEqual(unneeded);
+    expect(keysBelow('These keys have no equivalent:')).toEqual(instead);
+    expect(text).not.toContain('unknown');
+    expect(text.split('\n').filter((line) => /^\w+ = /.test(line))).toEqual(['p2p_port = 6001  # p2p_port', 'http_port = 8082  # web_port']);
+  });
+
+  test('each value of a template that is publicly known, and each log level', () => {
+    for (const key of ['web_password', 'auth_key', 'auth_crypt_key']) {
+      for (const value of ['123', '213', 'CHANGE_ME', 'CHANGE_ME_16CHAR', '1234567812345678']) {
+        expect(settingsFileOf(`${key}=${value}`, '/etc/nps').text).toContain(`#   ${key}: not carried over: it is a publicly known value`);
+      }
+    }
+    const levels = Array.from({ length: 8 }, (_, level) => converted(`log_level=${level}`).settings.logLevel.level);
+    expect(levels).toEqual(['fatal', 'fatal', 'fatal', 'error', 'warn', 'info', 'info', 'debug']);
+  });
+
+  test('the address of the panel has the scheme and the port of the API; without a port, the usual one', () => {
+    expect(converted('web_host=h.example.com').settings.publicUrl).toBe('http://h.example.com:8080');
+    expect(converted('web_host=h.example.com\nweb_port=81').settings.publicUrl).toBe('http://h.example.com:81');
+  });
+
   test('lines that cannot be read, and keys that are set twice, are named by their lines', () => {
     expect(settingsFileOf('web_port=1\n[section]\nWEB_PORT=2', '/etc/nps').problems).toEqual([
       { line: 2, text: expect.stringContaining('key=value') },
@@ -120,11 +179,192 @@ describe('nps.conf', () => {
 
 describe('npc.conf', () => {
   const common = '[common]\nserver_addr=tunnel.example.com:8024\nvkey=k\n';
-  const made = (sections: string, directory = '/srv') => {
-    const file = agentFileOf(`${common}${sections}`, directory);
+  const agentFile = (conf: string, directory = '/srv') => {
+    const file = agentFileOf(conf, directory);
     const parsed = parseAgentConfig(file.text);
-    return { ...file, config: 'problems' in parsed ? undefined : parsed };
+    return { ...file, config: 'problems' in parsed ? undefined : parsed.config };
   };
+  const made = (sections: string, directory?: string) => agentFile(`${common}${sections}`, directory);
+
+  test('every key of every kind of section is a key of its entry', () => {
+    const digits = 'ab'.repeat(32);
+    const { config, notes, problems } = agentFile(`
+      [common]
+      server_addr=tunnel.example.com:8024
+      vkey=the key
+      tls_fingerprint=${digits}
+      [web]
+      host=a.example.com
+      target_addr=10.0.0.1:80, 10.0.0.2：81
+      location=/app
+      scheme=https
+      host_change=inner.example.com
+      header_x-one=1
+      header_x-two=a: 2
+      [plain]
+      host=b.example.com
+      scheme=all
+      target_addr=82
+      [over-tcp]
+      mode=tcp
+      server_ip=127.0.0.1
+      server_port=9001
+      target_addr=10.0.0.3:22
+      [over-udp]
+      mode=udp
+      server_ip=127.0.0.2
+      server_port=9002
+      target_addr=10.0.0.3:22
+      [hp]
+      mode=httpProxy
+      server_port=9003
+      [s5]
+      mode=socks5
+      server_ip=127.0.0.3
+      server_port=9004
+      [files]
+      mode=file
+      server_port=9005
+      local_path=share
+      strip_pre=/pre
+      [hidden]
+      mode=secret
+      password=pw 1
+      target_addr=10.0.0.4:1
+      [direct]
+      mode=p2p
+      password=pw 2
+      target_addr=10.0.0.5:1
+      [secret_db]
+      password=pw 3
+      local_port=2001
+      [P2P_desk]
+      password=pw 4
+      local_ip=0.0.0.0
+      local_port=2002
+      [health_web]
+      health_check_type=http
+      health_check_target=10.0.0.2:81
+      health_check_interval=11
+      health_check_timeout=4
+      health_check_max_failed=5
+      health_http_url=/alive
+      [Health_rest]
+      health_check_type=tcp
+      health_http_url=/unused
+      health_check_target=10.0.0.3:22,10.0.0.4:1
+    `);
+    expect(problems).toEqual([]);
+    expect(notes).toEqual([]);
+    const tcpCheck = { type: 'tcp', intervalMs: 10_000, timeoutMs: 3000, maxFailed: 3, path: '' };
+    const hostDefaults = { location: '/', scheme: 'all', headers: [], host_change: '', auto_https: false, acme: false };
+    expect(config).toEqual({
+      server: [{ host: 'tunnel.example.com', port: 8024 }],
+      vkey: 'the key',
+      tls: true,
+      tls_fingerprint: digits,
+      allow_files: ['/srv/share'],
+      hosts: {
+        web: {
+          ...hostDefaults,
+          host: 'a.example.com',
+          targets: ['10.0.0.1:80', '10.0.0.2:81'],
+          remark: 'web',
+          location: '/app',
+          scheme: 'https',
+          host_change: 'inner.example.com',
+          headers: ['x-one: 1', 'x-two: a: 2'],
+          health: { type: 'http', intervalMs: 11_000, timeoutMs: 4000, maxFailed: 5, path: '/alive' },
+        },
+        plain: { ...hostDefaults, host: 'b.example.com', targets: ['82'], remark: 'plain' },
+      },
+      tunnels: {
+        'over-tcp': { type: 'tcp', server_ip: '127.0.0.1', port: 9001, targets: ['10.0.0.3:22'], remark: 'over-tcp', health: tcpCheck },
+        'over-udp': { type: 'udp', server_ip: '127.0.0.2', port: 9002, targets: ['10.0.0.3:22'], remark: 'over-udp' },
+        hp: { type: 'httpProxy', server_ip: '', port: 9003, remark: 'hp' },
+        s5: { type: 'socks5', server_ip: '127.0.0.3', port: 9004, remark: 's5' },
+        files: { type: 'file', server_ip: '', port: 9005, local_path: '/srv/share', strip_prefix: '/pre', remark: 'files' },
+        hidden: { type: 'secret', password: 'pw 1', targets: ['10.0.0.4:1'], remark: 'hidden', health: tcpCheck },
+        direct: { type: 'p2p', password: 'pw 2', targets: ['10.0.0.5:1'], remark: 'direct' },
+      },
+      visitors: {
+        secret_db: { type: 'secret', password: 'pw 3', listen: { host: '127.0.0.1', port: 2001 } },
+        P2P_desk: { type: 'p2p', password: 'pw 4', listen: { host: '0.0.0.0', port: 2002 } },
+      },
+    });
+  });
+
+  test.each([
+    ['', false],
+    ['conn_type=tcp\ntp=tls\n', false],
+    ['tp=TLS\n', true],
+    ['conn_type=tls\n', true],
+    ['tls_enable=true\n', true],
+    ['tls_enable=false\n', false],
+  ])('%j in [common]: over TLS: %j', (lines, tls) => {
+    expect(agentFile(`[common]\nserver=h:1\nvkey=k\n${lines}`)).toMatchObject({ config: { server: [{ host: 'h', port: 1 }], tls }, notes: [] });
+  });
+
+  test('each key of the client names its parameter, each key that needs nothing is passed over, all others are named', () => {
+    const ofClient = [
+      'remark',
+      'max_conn',
+      'rate_limit',
+      'flow_limit',
+      'basic_username',
+      'basic_password',
+      'web_username',
+      'web_password',
+      'crypt',
+      'compress',
+    ];
+    const parameters = ofClient.map((key) => ({ basic_username: 'u', basic_password: 'p' })[key] ?? key);
+    const unneeded = ['auto_reconnection', 'disconnect_timeout', 'tls_insecure_skip_verify'];
+    const others = ['conn_type', 'proxy_url', 'tls_ca_file', 'tls_server_name', 'pprof_addr'];
+    const conf = [...ofClient, ...unneeded, ...others].map((key) => `${key}=kcp\n`).join('');
+    expect(agentFile(`[common]\nserver=h:1\nvkey=k\n${conf}`).notes).toEqual([
+      expect.stringMatching(/^conn_type kcp: there is only TCP, and TLS/),
+      ...ofClient.map((key, at) => `${key}: set ${parameters[at]} of the client on the server instead`),
+      'proxy_url: the agent connects directly',
+      expect.stringMatching(/^tls_ca_file: set tls_fingerprint/),
+      expect.stringMatching(/^tls_server_name: set tls_fingerprint/),
+      'pprof_addr: has no equivalent',
+    ]);
+  });
+
+  test('what a section cannot be is a problem or a note that names it', () => {
+    const { notes, problems } = made(
+      '[v_p2p]\npassword=a\n[secret_v]\npassword=b\nlocal_port=1\ntarget_addr=2\n[l]\nmode=tcp\nserver_port=1\ntarget_addr=3\nlocal_proxy=true\n[health_x]\nhealth_check_target=4\n'
+        + 'no equals sign\n',
+    );
+    expect(problems).toEqual(['line 17: is neither key=value nor a comment']);
+    expect(notes).toEqual([
+      expect.stringMatching(/^\[v_p2p\]: is no tunnel/),
+      expect.stringMatching(/^\[secret_v\]: target_addr: /),
+      expect.stringMatching(/^\[l\]: local_proxy: /),
+      expect.stringMatching(/^\[health_x\]: none of its targets/),
+    ]);
+    expect(agentFile('[other]\nmode=socks5\n').problems).toContain('has no [common] section');
+    // Lines before the first section are those of [common].
+    expect(agentFile('server=h:1\nvkey=k\n[v]\nmode=socks5\n')).toMatchObject({ problems: [], config: { vkey: 'k', tunnels: { v: { port: 0 } } } });
+  });
+
+  test('names have what a name of the agent file may have, and each is another one', () => {
+    const section = 'mode=socks5\nserver_port=';
+    const long = 'x'.repeat(60);
+    const { config, problems } = made(
+      ['a/b', 'a-b', '.c', '-', long, `${long}y`].map((name, at) => `[${name}]\n${section}${at + 1}\n`).join(''),
+    );
+    expect(problems).toEqual([]);
+    expect(Object.entries(config?.tunnels ?? {}).map(([name, table]) => [name, 'port' in table && table.port])).toEqual([
+      ['a-b', 1],
+      ['a-b-2', 2],
+      ['c', 3],
+      ['entry', 4],
+      [long.slice(0, 56), 5],
+      [`${long.slice(0, 56)}-2`, 6],
+    ]);
+  });
 
   test('ranges become one tunnel for each port, and sections of one name get different names', () => {
     const { text, problems } = made(
@@ -184,6 +424,41 @@ describe('the flags of npc', () => {
       run: 'visit',
       flags: { server: 'h:1', type: 'secret', password: 'p', listen: '0.0.0.0:2001' },
     });
+  });
+
+  test('each flag has its place, over TLS and as a visitor, too', () => {
+    const whole = ['-server=h:1', '-type=TLS', '-tls_fingerprint=ab'];
+    const session = { server: 'h:1', tls: true, tlsFingerprint: 'ab' };
+    expect(readNpcFlags([...whole, '-vkey=k'])).toEqual({ run: 'agent', notices: [], flags: { ...session, vkey: 'k' } });
+    expect(readNpcFlags([...whole, '-password=p'])).toEqual({ run: 'visit', notices: [], flags: { ...session, type: 'p2p', password: 'p', listen: '2000' } });
+    expect(readNpcFlags(['-vkey=k', '-tls_fingerprint=ab'])).toMatchObject({ flags: { tls: true } });
+    expect(readNpcFlags(['-vkey=k', '-tls_enable'])).toMatchObject({ flags: { tls: true } });
+    for (const value of ['true', 'T', '1']) expect(readNpcFlags(['-vkey=k', `-tls_enable=${value}`])).toMatchObject({ flags: { tls: true } });
+    expect(readNpcFlags(['-vkey=k', '-tls_enable=false'])).toEqual({ run: 'agent', notices: [], flags: { vkey: 'k' } });
+    for (const type of ['p2p', 'p2ps', 'p2pt']) {
+      expect(readNpcFlags([`-local_type=${type}`, '-local_port=3'])).toMatchObject({ flags: { type: 'p2p', listen: '3' } });
+    }
+    expect(readNpcFlags(['-password=p', '-vkey=k']).notices).toEqual([expect.stringMatching(/^-vkey is ignored/)]);
+    expect(readNpcFlags(['-config=f', '-server=h:1', '-vkey=k', '-type=tcp', '-tls_enable=true'])).toEqual({
+      run: 'config',
+      file: 'f',
+      notices: ['server', 'vkey', 'type', 'tls_enable'].map((name) => `-${name} is ignored: the file has it`),
+    });
+    const ignored = [
+      'debug',
+      'log',
+      'log_level',
+      'log_path',
+      'log_color',
+      'pprof',
+      'auto_reconnection',
+      'disconnect_timeout',
+      'stun_addr',
+      'skip_verify',
+    ];
+    expect(readNpcFlags(['-vkey=k', ...ignored.map((name) => `-${name}=1`)]).notices).toEqual(
+      ignored.map((name) => expect.stringMatching(new RegExp(`^-${name} is ignored: .`))),
+    );
   });
 
   test('every flag and command without a meaning is named at once', () => {

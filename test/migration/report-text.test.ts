@@ -61,3 +61,45 @@ test.each<readonly [Partial<ImportReport>, string]>([
 ])('the last line of %j', (parts, line) => {
   expect(reportText({ ...report, ...parts }, []).split('\n').slice(-3)).toEqual(['', line, '']);
 });
+
+test('a problem names the key of NPS that a field is from', () => {
+  const keys = {
+    id: 'Id',
+    username: 'UserName',
+    tokenHash: 'ApiTokenHash',
+    verifyKey: 'VerifyKey',
+    remark: 'Remark',
+    basicUser: 'Cnf.U',
+    basicPassword: 'Cnf.P',
+    webUsername: 'WebUserName',
+    blocklist: 'BlackIpList',
+    allowlist: 'IpWhiteList',
+    allowlistPassword: 'IpWhitePass',
+    lastAddress: 'Addr',
+    localAddress: 'LocalAddr',
+    agentVersion: 'Version',
+    clientId: 'Client.Id',
+    port: 'Port',
+    serverIp: 'ServerIp',
+    targets: 'Target.TargetStr',
+    password: 'Password',
+    localPath: 'LocalPath',
+    stripPrefix: 'StripPre',
+    accounts: 'MultiAccount.AccountMap',
+    host: 'Host',
+    location: 'Location',
+    scheme: 'Scheme',
+    headers: 'HeaderChange',
+    hostChange: 'HostChange',
+    certificate: 'CertFilePath',
+    privateKey: 'KeyFilePath',
+    platformDomainId: 'PlatformDomainID',
+    wildcard: 'Wildcard',
+    certificatePath: 'CertFilePath',
+    privateKeyPath: 'KeyFilePath',
+    serverUrl: 'ServerUrl',
+    'Flow.InletFlow': 'Flow.InletFlow',
+  };
+  const problems = Object.keys(keys).map((field) => ({ source: 's', field, text: 't' }));
+  expect(withNpsNames({ ...report, problems }).problems).toEqual(Object.values(keys).map((field) => ({ source: 's', field, text: 't' })));
+});

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -6,7 +7,7 @@ import { writeFolder } from '../../src/migration/nps/export/export-nps.ts';
 import { testDatabases } from '../support/database.ts';
 import { emptyStore } from '../support/empty-store.ts';
 import { sized } from '../support/endurance.ts';
-import { importFolder, npsClient, npsFolder, npsHost, npsTunnel, npsUser } from '../support/nps-folder.ts';
+import { importFolder, npsClient, npsFolder, npsHost, type NpsRecord, npsTunnel, npsUser } from '../support/nps-folder.ts';
 import { scratchDirectory } from '../support/scratch.ts';
 import type { TestStore } from '../support/test-store.ts';
 
@@ -150,4 +151,131 @@ test.each(lineages)('an export in the lineage %s can be imported, and the output
   );
   expect(await other.db.tunnel.findFirst()).toMatchObject({ id: 5, proxyProtocol: 'V2' });
   expect(await other.db.host.findFirst()).toMatchObject({ id: 3, certFilePath: '/c.pem', keyFilePath: '/k.pem' });
+});
+
+test('an export has every field of every record, under the names of the lineage', async () => {
+  const store = await databases.openEmpty();
+  const health = {
+    HealthCheckTimeout: 0,
+    HealthMaxFail: 0,
+    HealthCheckInterval: 0,
+    HealthNextTime: '0001-01-01T00:00:00Z',
+    HealthMap: null,
+    HttpHealthUrl: '',
+  };
+  const users = [npsUser({
+    Id: 4,
+    UserName: 'al&amp;ice',
+    Remark: '&lt;r&gt;',
+    MaxClientNum: 41,
+    MaxTunnelNum: 42,
+    ExpireTime: '2031-01-02 03:04:05',
+    CreateTime: '2021-01-02 03:04:05',
+  })];
+  const client = npsClient({
+    UserId: 4,
+    VerifyKey: 'k&amp;2',
+    Addr: '203.0.113.9',
+    LocalAddr: '192.168.1.2',
+    Remark: 'r&amp;2',
+    Cnf: { U: 'u&amp;', P: 'p&amp;', Compress: true, Crypt: false },
+    RateLimit: 5,
+    MaxConn: 6,
+    MaxTunnelNum: 7,
+    Flow: { InletFlow: 10, ExportFlow: 20, FlowLimit: 8 },
+    WebUserName: 'w&amp;',
+    WebPassword: 'secret',
+    ConfigConnAllow: false,
+    BlackIpList: ['1.2.3.4', '1.2.3.5'],
+    IpWhite: true,
+    IpWhitePass: 'ip&amp;',
+    IpWhiteList: ['5.6.7.8', '5.6.7.9'],
+    ExpireTime: '2032-01-02 03:04:05',
+    CreateTime: '2022-01-02 03:04:05',
+    LastOnlineTime: '2023-05-06 07:08:09',
+    Version: '0.26.10',
+  });
+  const tunnel = npsTunnel({
+    Status: false,
+    ServerIp: '127.0.0.1',
+    Remark: 't&amp;',
+    Target: { TargetStr: '10.0.0.1:1\n10.0.0.2:2', TargetArr: null, LocalProxy: false },
+    ProtoVersion: 'V2',
+    Flow: { InletFlow: 11, ExportFlow: 21, FlowLimit: 0 },
+  });
+  const none = { TargetStr: '', TargetArr: null, LocalProxy: false };
+  const files = npsTunnel({ Id: 6, Mode: 'file', LocalPath: '/s&amp;v', StripPre: '/x&amp;', Target: none });
+  const proxy = npsTunnel({ Id: 7, Mode: 'socks5', Target: none, MultiAccount: { AccountMap: { alice: 'hers', bob: 'two' } } });
+  const hidden = npsTunnel({ Id: 8, Mode: 'secret', Port: 0, Password: 'pw&amp;8' });
+  const host = npsHost({
+    Host: 'a.example.com',
+    HeaderChange: 'X-A: 1&amp;\nX-B: 2',
+    HostChange: 'inner',
+    Location: '/a',
+    Remark: 'h&amp;',
+    Scheme: 'https',
+    CertFilePath: '/c.pem',
+    KeyFilePath: '/k.pem',
+    IsClose: true,
+    AutoHttps: true,
+    Flow: { InletFlow: 12, ExportFlow: 22, FlowLimit: 0 },
+    Target: { TargetStr: '10.0.0.7:1\n10.0.0.8:2', TargetArr: null, LocalProxy: false },
+  });
+  // A host below a platform domain has its certificate.
+  const below = npsHost({ Id: 9, Host: 'x.example.org', PlatformDomainID: 'p', CertFilePath: '/pc.pem', KeyFilePath: '/pk.pem' });
+  const acme = npsHost({ Id: 10, AutoSSL: true });
+  const global = {
+    BlackIpList: ['9.9.9.9', '8.8.8.8'],
+    ServerUrl: 'https://n&amp;.example.net',
+    PlatformDomains: [{ ID: 'p', Wildcard: '*.example.org', CertFilePath: '/pc.pem', KeyFilePath: '/pk.pem' }],
+  };
+  await importFolder(store, npsFolder({ users, clients: [client], tasks: [tunnel, files, proxy, hidden], hosts: [host, below, acme], global }));
+  const exported = async (lineage: Lineage) => {
+    const directory = path.join(scratchDirectory(), 'exported');
+    await writeFolder(store.db, directory, lineage, Date.now());
+    const read = (name: string): unknown[] =>
+      existsSync(path.join(directory, name))
+        ? readFileSync(path.join(directory, name), 'utf8').split('\n*#*').filter((text) => text !== '').map((text) => JSON.parse(text))
+        : [];
+    return { users: read('users.json'), clients: read('clients.json'), tasks: read('tasks.json'), hosts: read('hosts.json'), global: read('global.json') };
+  };
+  const password = expect.stringMatching(/^[a-z2-7]{24}$/);
+  const state = { HealthRemoveArr: null, HealthCheckType: '', HealthCheckTarget: '', ...health };
+  /** A record without some fields, and with others. */
+  const but = (record: NpsRecord, without: readonly string[], others: NpsRecord = {}) => ({
+    ...Object.fromEntries(Object.entries(record).filter(([name]) => !without.includes(name))),
+    ...others,
+  });
+  const tunnels = [tunnel, files, proxy, hidden].map((record) => but(record, [], { RunStatus: record['Status'], ...state }));
+  const z = {
+    users: users.map((record) => ({ ...record, Password: password })),
+    clients: [{ ...client, WebPassword: password, Rate: { NowRate: 0 }, NowConn: 0 }],
+    tasks: tunnels.map((record) => ({ ProtoVersion: '', ...record })),
+    hosts: [host, below, acme].map((record) => but(record, ['AutoSSL'], { PlatformDomainID: record['PlatformDomainID'] ?? '', ...state })),
+    global: [global],
+  };
+  expect(await exported('Z')).toEqual(z);
+  const y = {
+    users: [],
+    clients: z.clients.map((record) => but(record, ['UserId'])),
+    tasks: z.tasks,
+    hosts: z.hosts.map((record) => but(record, ['PlatformDomainID'])),
+    global: z.global.map((record) => but(record, ['PlatformDomains'])),
+  };
+  expect(await exported('Y')).toEqual(y);
+  const expiresAt = new Date(2032, 0, 2, 3, 4, 5).toISOString().replace('.000', '');
+  expect(await exported('D')).toEqual({
+    ...y,
+    clients: y.clients.map((record) =>
+      but(record, ['IpWhite', 'IpWhitePass', 'IpWhiteList', 'ExpireTime'], {
+        Flow: { InletFlow: 10, ExportFlow: 20, FlowLimit: 8, TimeLimit: expiresAt },
+        InletFlow: 10,
+        ExportFlow: 20,
+      })
+    ),
+    tasks: y.tasks.map((record) => but(record, ['ProtoVersion'], { Target: expect.objectContaining({ ProxyProtocol: record.ProtoVersion === 'V2' ? 2 : 0 }) })),
+    hosts: y.hosts.map((record) =>
+      but(record, ['CertFilePath', 'KeyFilePath'], { CertFile: record['CertFilePath'], KeyFile: record['KeyFilePath'], AutoSSL: record['Id'] === 10 })
+    ),
+  });
 });

@@ -84,3 +84,26 @@ test('with a configuration file, no other option is required', () => {
   expect(readAgentOptions({ config: 'a.toml', server: 'h:1' }, { ADIT_VKEY: 'k' }).session).toMatchObject({ servers: [{ host: 'h', port: 1 }], vkey: 'k' });
   expect(() => readAgentOptions({}, { ADIT_VKEY: 'k' })).toThrow('--server: give the bridge of the server, such as tunnel.example.com:8024, or --config FILE');
 });
+
+test('with a configuration file, a key of any place goes before that of the file', () => {
+  const config = 'a.toml';
+  for (
+    const [flags, environment] of [
+      [{ vkey: 'from-file' }, {}],
+      [{ vkeyFile }, {}],
+      [{}, { ADIT_VKEY: 'from-file' }],
+      [{}, { ADIT_VKEY_FILE: vkeyFile }],
+    ] as const
+  ) expect(readAgentOptions({ config, ...flags }, environment).session.vkey).toBe('from-file');
+});
+
+test('logs and sockets are set by flags, or else by variables', () => {
+  const variables = { ADIT_LOG_LEVEL: 'debug', ADIT_LOG_FORMAT: 'json', ADIT_SOCKETS: 'net' };
+  const flags = { logLevel: 'warn', logFormat: 'text', sockets: 'onread' };
+  expect(readAgentOptions({ config: 'a.toml' }, variables)).toMatchObject({ logLevel: { level: 'debug' }, logFormat: 'json', sockets: 'net' });
+  expect(readAgentOptions({ config: 'a.toml', ...flags }, variables)).toMatchObject({ ...flags, logLevel: { level: 'warn' } });
+  const wrong = { logLevel: 'x', logFormat: 'y', sockets: 'z' };
+  for (const [flag, name] of [['--log-level', 'logLevel'], ['--log-format', 'logFormat'], ['--sockets', 'sockets']] as const) {
+    expect(() => readAgentOptions({ config: 'a.toml', [name]: wrong[name] }, variables)).toThrow(`${flag}: must be `);
+  }
+});

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { loadSettings, readSettings, type SettingsInput } from '../../src/settings/load.ts';
 import { secretsFile } from '../../src/settings/secrets.ts';
+import { environmentName, type SettingName, settingNames } from '../../src/settings/settings.ts';
 import { SettingsError } from '../../src/settings/settings-error.ts';
 import { fileSource } from '../../src/settings/sources.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -92,6 +93,101 @@ describe('a setting', () => {
       apiAuthFailureStatus: 302,
       allowPorts: [{ from: 9001, to: 9001 }],
     });
+  });
+
+  /** Values as texts, and what becomes of them where that is something else; the least and the most of a number, with what is refused. */
+  const texts: Readonly<Record<SettingName, { readonly takes: Readonly<Record<string, unknown>>; readonly refuses: readonly string[] }>> = {
+    dataDir: { takes: { '/a': '/a' }, refuses: [''] },
+    httpHost: { takes: { '::1': '::1', 'a-b.c': 'a-b.c', 'fe80::1%eth0': 'fe80::1%eth0' }, refuses: ['', 'a b', '[::1]', 'x'.repeat(256)] },
+    httpPort: numbers(0, 65_535),
+    httpTls: { takes: { off: 'off', 'self-signed': 'self-signed', acme: 'acme' }, refuses: ['', 'on'] },
+    httpTlsCert: { takes: { '': '', '/a': '/a', 'a/b': path.resolve('a/b') }, refuses: [] },
+    httpTlsKey: { takes: { '': '', '/a': '/a', 'a/b': path.resolve('a/b') }, refuses: [] },
+    httpRedirectPort: emptyOr(numbers(0, 65_535)),
+    basePath: { takes: { '': '', '/a': '/a', '/a/b~.-c': '/a/b~.-c' }, refuses: ['/', 'a', '/a/', '/a//b', '/a?b'] },
+    publicUrl: {
+      takes: { '': '', 'https://a.example': 'https://a.example', 'http://a:1/b': 'http://a:1/b' },
+      refuses: ['ftp://a', 'a', `https://${'x'.repeat(250)}`],
+    },
+    bridgeHost: { takes: { '::': '::' }, refuses: [''] },
+    bridgePort: numbers(0, 65_535),
+    bridgeTlsPort: numbers(0, 65_535),
+    bridgeTlsCert: { takes: { '': '', 'a/b': path.resolve('a/b') }, refuses: [] },
+    bridgeTlsKey: { takes: { '': '', 'a/b': path.resolve('a/b') }, refuses: [] },
+    vhostHost: { takes: { '::': '::' }, refuses: [''] },
+    vhostHttpPort: numbers(0, 65_535),
+    vhostHttpsPort: numbers(0, 65_535),
+    acme: booleans(),
+    acmeDirectory: {
+      takes: { 'https://ca.example/d': 'https://ca.example/d' },
+      refuses: ['', 'http://ca.example/d', `https://ca.example/${'x'.repeat(1000)}`],
+    },
+    acmeEmail: { takes: { '': '', 'a@b.example': 'a@b.example' }, refuses: ['a'] },
+    acmeCa: { takes: { '': '', 'a/b': path.resolve('a/b') }, refuses: [] },
+    p2pPort: numbers(0, 65_535),
+    databaseUrl: {
+      takes: { '': '', 'postgres://h/d': 'postgres://h/d', 'postgresql://h/d': 'postgresql://h/d' },
+      refuses: ['mysql://h/d', 'postgresql://h:x/d'],
+    },
+    authKey: { takes: { '': '', ' a b ': 'a b' }, refuses: [] },
+    authCryptKey: { takes: { '': '', ' a b ': ' a b ' }, refuses: [] },
+    adminUsername: { takes: { a: 'a', ['x'.repeat(255)]: 'x'.repeat(255) }, refuses: ['', 'x'.repeat(256)] },
+    adminPassword: { takes: { ' 23456': ' 23456' }, refuses: ['', '12345'] },
+    node: { takes: { '': '', 'A_b.c-1': 'A_b.c-1', ['x'.repeat(63)]: 'x'.repeat(63) }, refuses: ['a b', 'x'.repeat(64)] },
+    nodeAddress: { takes: { '': '', '::1': '::1', 'a.b': 'a.b' }, refuses: ['a b', 'a/b'] },
+    nodeLinks: { takes: { tls: 'tls', plain: 'plain' }, refuses: ['', 'off'] },
+    processes: numbers(1, 64),
+    linkPort: numbers(0, 65_535),
+    processHttpPort: emptyOr(numbers(0, 65_535)),
+    invitation: { takes: { '': '', ' a ': 'a' }, refuses: [] },
+    tunnelHost: { takes: { '': '', '::1': '::1', '127.0.0.1': '127.0.0.1' }, refuses: ['localhost', '::1%1'] },
+    allowPorts: { takes: { '': [], '1-2,4': [{ from: 1, to: 2 }, { from: 4, to: 4 }] }, refuses: ['x', '65536'] },
+    allowLocalProxy: booleans(),
+    allowVkeyLogin: booleans(),
+    trustedProxies: { takes: { '': [], '::1, 10.0.0.0/8': ['::1', '10.0.0.0/8'] }, refuses: ['a', '10.0.0.0/33'] },
+    logLevel: { takes: { 'engine:debug,warn': { level: 'warn', modules: { engine: 'debug' } } }, refuses: ['loud'] },
+    logFormat: { takes: { text: 'text', json: 'json' }, refuses: ['', 'xml'] },
+    sockets: { takes: { auto: 'auto', net: 'net', onread: 'onread', captured: 'captured' }, refuses: ['', 'raw'] },
+    apiAuthFailureStatus: { takes: { 401: 401, 302: 302 }, refuses: ['', '403'] },
+    auditDays: numbers(1, 36_500),
+    trafficMinuteDays: numbers(1, 36_500),
+    trafficHourDays: numbers(1, 36_500),
+    trafficDayDays: numbers(1, 36_500),
+    udpIdleSeconds: numbers(1, 86_400),
+    halfClosedSeconds: numbers(1, 86_400),
+    dialTimeoutSeconds: numbers(1, 60),
+    vhostHeadSeconds: numbers(1, 600),
+    vhostIdleSeconds: numbers(1, 86_400),
+    vhostResponseSeconds: numbers(1, 86_400),
+    vhostMaxHeadBytes: numbers(1024, 1_048_576),
+    vhostMaxHeaders: numbers(8, 1000),
+    drainSeconds: numbers(0, 3600),
+    leaveSeconds: numbers(0, 3600),
+  };
+
+  function numbers(least: number, most: number) {
+    return { takes: { [least]: least, [most]: most }, refuses: [String(least - 1), String(most + 1), '', '1.5', '0x1'] };
+  }
+
+  function emptyOr({ takes, refuses }: ReturnType<typeof numbers>) {
+    return { takes: { '': '', ...takes }, refuses: refuses.filter((text) => text !== '') };
+  }
+
+  function booleans() {
+    return { takes: { true: true, false: false }, refuses: ['', '1', 'yes'] };
+  }
+
+  test.each(settingNames)('%s takes what it may have, and nothing else', (name) => {
+    const given = (text: string): SettingsInput => {
+      const environment = { [environmentName(name)]: text };
+      return name === 'dataDir' ? { environment, configFile: file('') } : { environment };
+    };
+    const { takes, refuses } = texts[name];
+    for (const [text, value] of Object.entries(takes)) {
+      const { settings } = name === 'dataDir' ? readSettings(given(text)) : read(given(text));
+      expect([text, settings[name]]).toEqual([text, value]);
+    }
+    for (const text of refuses) expect([text, problems(given(text))]).toEqual([text, [expect.stringMatching(`^${environmentName(name)}: must `)]]);
   });
 
   test('that names a directory is made absolute', () => {

@@ -52,3 +52,24 @@ test('all problems are reported at once, and the password is not shown', () => {
   expect(() => readVisitOptions({ ...flags, password: undefined }, {})).toThrow('the password is missing: give --password PASSWORD or --password-file FILE');
   expect(() => readVisitOptions({ ...flags, listen: '65536' }, {})).toThrow('--listen: must be PORT or HOST:PORT');
 });
+
+test('logs, sockets and half-closed connections are set by flags, or else by variables', () => {
+  const variables = { ADIT_LOG_LEVEL: 'debug', ADIT_LOG_FORMAT: 'json', ADIT_SOCKETS: 'net', ADIT_HALF_CLOSED_SECONDS: '7' };
+  const given = { logLevel: 'warn', logFormat: 'text', sockets: 'onread', halfClosedSeconds: '8' };
+  expect(readVisitOptions(flags, variables)).toMatchObject({ logLevel: { level: 'debug' }, logFormat: 'json', sockets: 'net', halfClosedSeconds: 7 });
+  expect(readVisitOptions({ ...flags, ...given }, variables)).toMatchObject({ ...given, logLevel: { level: 'warn' }, halfClosedSeconds: 8 });
+  const wrong = { logLevel: 'x', logFormat: 'y', sockets: 'z', halfClosedSeconds: '0' };
+  for (
+    const [flag, name] of [
+      ['--log-level', 'logLevel'],
+      ['--log-format', 'logFormat'],
+      ['--sockets', 'sockets'],
+      ['--half-closed-seconds', 'halfClosedSeconds'],
+    ] as const
+  ) expect(() => readVisitOptions({ ...flags, [name]: wrong[name] }, variables)).toThrow(`${flag}: must be `);
+});
+
+test('a password in a file that a variable names, and the types of tunnels', () => {
+  expect(readVisitOptions({ ...flags, password: undefined }, { ADIT_VISIT_PASSWORD_FILE: passwordFile }).password).toBe('from-file');
+  for (const type of ['secret', 'p2p']) expect(readVisitOptions({ ...flags, type }, {}).type).toBe(type);
+});

@@ -56,6 +56,48 @@ test('a tunnel whose targets are silent leaves room for the others', async () =>
   expect(dialed.length).toBe(2049);
 });
 
+test('a tunnel dials 2048 targets at once, all together 4096; each answer makes room for one more', async () => {
+  const answers = new Map<number, Array<() => void>>([[1, []], [2, []], [3, []]]);
+  let dialed = [0, 0, 0];
+  const failed = new Error('not there');
+  const sockets = {
+    ...netBackend,
+    dial: ({ port }: { readonly port: number }, onDialled: (outcome: Error) => void) => {
+      dialed = dialed.map((count, at) => at === port - 1 ? count + 1 : count);
+      answers.get(port)?.push(() => onDialled(failed));
+    },
+  };
+  const answerer = new Answerer({ sockets, datagrams: new DatagramBudget(), hold: () => () => undefined }, new LogRecorder().logger);
+  let resets = 0;
+  const ask = (tunnel: number, count: number): void => {
+    for (let i = 0; i < count; i++) {
+      const stream = { over: false, join: () => undefined, reset: () => void resets++ };
+      answerer.answer(stream, encodeOpen({ kind: 'tcp', by: `tunnel ${tunnel}`, targets: [`127.0.0.1:${tunnel}`] }));
+    }
+  };
+  const answer = (tunnel: number, count: number): void => {
+    for (const one of answers.get(tunnel)?.splice(0, count) ?? []) one();
+  };
+  ask(1, 2050);
+  await eventually(() => resets, (count) => count === 2);
+  expect(dialed).toEqual([2048, 0, 0]);
+  answer(1, 48);
+  expect(resets).toBe(50);
+  ask(2, 2048);
+  await eventually(() => dialed[1], (count) => count === 2048);
+  ask(3, 50);
+  await eventually(() => resets, (count) => count === 52);
+  expect(dialed).toEqual([2048, 2048, 48]);
+  answer(2, 60);
+  ask(1, 100);
+  await eventually(() => resets, (count) => count === 52 + 60 + 52);
+  // 48 of its own had made room, and 12 more of the others.
+  expect(dialed).toEqual([2048 + 48, 2048, 48]);
+  ask(3, 20);
+  await eventually(() => resets, (count) => count === 52 + 60 + 52 + 8);
+  expect(dialed).toEqual([2096, 2048, 60]);
+});
+
 test.each([
   ['of an unknown kind', Buffer.from('{"kind":"x"}'), 'the server sent a request that this version does not know'],
   ['for what it does not have', encodeOpen({ kind: 'file', by: 'tunnel 1', path: '/x', stripPrefix: '' }), 'files are served by agents only'],

@@ -37,10 +37,10 @@ test('a bare port means this machine', async () => {
 });
 
 test('when none answers the error names every target', async () => {
-  const refused = await refusedPort();
-  await expect(dial(netBackend, [`127.0.0.1:${refused}`, 'x:y'])).rejects.toMatchObject({
+  const [refused, other] = [await refusedPort(), await refusedPort()];
+  await expect(dial(netBackend, [`127.0.0.1:${refused}`, `127.0.0.1:${other}`, 'x:y'])).rejects.toMatchObject({
     name: 'NoTargetError',
-    message: `127.0.0.1:${refused}: connect ECONNREFUSED 127.0.0.1:${refused}; "x:y" is not a target`,
+    message: `${[refused, other].map((at) => `127.0.0.1:${at}: connect ECONNREFUSED 127.0.0.1:${at}`).join('; ')}; "x:y" is not a target`,
     cause: { code: 'ECONNREFUSED' },
   });
 });

@@ -72,7 +72,13 @@ test('files come with their type, and are asked for again only when they changed
   expect(first).toMatchObject({
     status: 200,
     body: 'hello, world',
-    headers: { 'content-type': 'text/plain; charset=utf-8', 'content-length': '12', 'accept-ranges': 'bytes' },
+    headers: {
+      'content-type': 'text/plain; charset=utf-8',
+      'content-length': '12',
+      'accept-ranges': 'bytes',
+      'cache-control': 'public, max-age=0',
+      'x-content-type-options': 'nosniff',
+    },
   });
   expect(await ask(port, '/hello.txt', { headers: { 'if-none-match': `${first.headers.etag}` } })).toMatchObject({ status: 304, body: '' });
   expect(await ask(port, '/hello.txt', { headers: { 'if-modified-since': `${first.headers['last-modified']}` } })).toMatchObject({ status: 304 });
@@ -277,6 +283,26 @@ test('heads that are too large or too slow are refused, and idle connections are
     await over;
     expect(heard).toMatch(answer);
   }
+  files.close();
+});
+
+test('a visitor that takes nothing of a file for a while is disconnected; the limits are those of the documentation', async () => {
+  const created = jest.spyOn(http, 'createServer');
+  new FileServer([], new LogRecorder().logger).close();
+  const site = scratchDirectory();
+  writeFileSync(path.join(site, 'large.bin'), randomBytes(1024 * 1024));
+  const files = new FileServer([site], new LogRecorder().logger, { idleTimeout: 50 });
+  const [usual] = created.mock.results.map(({ value }) => value);
+  expect(usual).toMatchObject({ headersTimeout: 15_000, requestTimeout: 30_000, keepAliveTimeout: 30_000, timeout: 120_000 });
+  expect(created.mock.calls[0]?.[0]).toMatchObject({ connectionsCheckingInterval: 5000, maxHeaderSize: 16_384 });
+  created.mockRestore();
+  const [near, far] = socketPair({ remoteAddress: '', remotePort: 0 });
+  const over = new Promise<void>((resolve) => {
+    near.attach({ onData: () => near.pause(), onEnd: () => undefined, onDrain: () => undefined, onClose: () => resolve() });
+  });
+  files.serve(far, { path: site, stripPrefix: '' });
+  near.write(Buffer.from('GET /large.bin HTTP/1.1\r\nHost: x\r\n\r\n'));
+  await over;
   files.close();
 });
 

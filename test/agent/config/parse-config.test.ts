@@ -73,6 +73,148 @@ describe("the text of an agent's configuration file", () => {
     expect([certificate, privateKey]).toEqual(['', '']);
   });
 
+  test('declares every setting of a tunnel of each type', () => {
+    const { tunnels } = configOf(`
+      tunnels.a = { type = "tcp", port = 1, server_ip = "127.0.0.1", targets = ["11", "12"], proxy_protocol = "V1", remark = "r1" }
+      tunnels.b = { type = "udp", port = 2, server_ip = "127.0.0.2", targets = ["13"], remark = "r2" }
+      tunnels.c = { type = "httpProxy", port = 3, server_ip = "127.0.0.3", accounts = { u1 = "p1", u2 = "p2" }, remark = "r3" }
+      tunnels.d = { type = "socks5", port = 4, server_ip = "127.0.0.4", accounts = { u3 = "p3" }, remark = "r4" }
+      tunnels.e = { type = "file", port = 5, server_ip = "127.0.0.5", local_path = "share", strip_prefix = "/pre", remark = "r5" }
+      tunnels.f = { type = "secret", targets = ["14"], password = "pw f", remark = "r6" }
+      tunnels.g = { type = "p2p", targets = ["15"], password = "pw g", remark = "r7" }
+      tunnels.h = { type = "tcp", targets = ["16"], proxy_protocol = "V2" }
+    `);
+    const declared = (tunnel: Parameters<typeof declaredTunnelOf>[0]) => declaredTunnelOf({ targets: [], accounts: [], ...tunnel });
+    expect(Object.values(tunnels).map(tunnelOf)).toEqual([
+      declared({ mode: 'tcp', port: 1, serverIp: '127.0.0.1', targets: ['11', '12'], proxyProtocol: 'V1', remark: 'r1' }),
+      declared({ mode: 'udp', port: 2, serverIp: '127.0.0.2', targets: ['13'], remark: 'r2' }),
+      declared({ mode: 'httpProxy', port: 3, serverIp: '127.0.0.3', accounts: [{ user: 'u1', password: 'p1' }, { user: 'u2', password: 'p2' }], remark: 'r3' }),
+      declared({ mode: 'socks5', port: 4, serverIp: '127.0.0.4', accounts: [{ user: 'u3', password: 'p3' }], remark: 'r4' }),
+      declared({ mode: 'file', port: 5, serverIp: '127.0.0.5', localPath: 'share', stripPrefix: '/pre', remark: 'r5' }),
+      declared({ mode: 'secret', targets: ['14'], password: 'pw f', remark: 'r6' }),
+      declared({ mode: 'p2p', targets: ['15'], password: 'pw g', remark: 'r7' }),
+      declared({ mode: 'tcp', targets: ['16'], proxyProtocol: 'V2' }),
+    ]);
+  });
+
+  const text = (length: number) => JSON.stringify('x'.repeat(length));
+  const tables = (count: number, table: (at: number) => string, first = 0) => Array.from({ length: count }, (_, at) => table(first + at)).join('\n');
+  const tunnel = (more: string) => `[tunnels.t]\ntype = "tcp"\n${more}\n`;
+  const host = (more: string) => `[hosts.h]\nhost = "h.example"\ntargets = ["1"]\n${more}\n`;
+  const visitor = (at: number) => `visitors.v${at} = { type = "p2p", password = "p", listen = 0 }`;
+  const proxy = (at: number) => `tunnels.t${at} = { type = "socks5" }`;
+  const page = (at: number) => `hosts.h${at} = { host = "h${at}.example", targets = ["1"] }`;
+
+  test.each<readonly [what: string, most: number, text: (size: number) => string, problem: string]>([
+    ['characters of the key', 255, (size) => `vkey = ${text(size)}`, 'vkey: must be at most 255 characters'],
+    ['characters of the path of the key', 4096, (size) => `vkey_file = ${text(size)}`, 'vkey_file: must be at most 4096 characters'],
+    ['directories', 100, (size) => `allow_files = [${'"a",'.repeat(size)}]`, 'allow_files: must be at most 100'],
+    ['a port', 65_535, (size) => tunnel(`targets = ["1"]\nport = ${size}`), 'tunnels.t.port: must be a port'],
+    ['targets', 1000, (size) => tunnel(`targets = [${'"1",'.repeat(size)}]`), 'tunnels.t.targets: must name at most 1000 targets'],
+    ['characters of a remark', 255, (size) => tunnel(`targets = ["1"]\nremark = ${text(size)}`), 'tunnels.t.remark: must be at most 255 characters'],
+    [
+      'characters of a password',
+      255,
+      (size) => `[tunnels.t]\ntype = "secret"\ntargets = ["1"]\npassword = ${text(size)}`,
+      'tunnels.t.password: must be at most 255 characters',
+    ],
+    [
+      'accounts',
+      1000,
+      (size) => `[tunnels.t]\ntype = "socks5"\n[tunnels.t.accounts]\n${tables(size, (at) => `u${at} = "p"`)}`,
+      'tunnels.t.accounts: must be at most 1000',
+    ],
+    ['headers', 100, (size) => host(`headers = [${'"a: b",'.repeat(size)}]`), 'hosts.h.headers: must be at most 100'],
+    [
+      'characters of the path of a health check',
+      1024,
+      (size) => host(`health = { type = "http", path = "/${'x'.repeat(size - 1)}" }`),
+      'hosts.h.health.path: must be at most 1024 characters',
+    ],
+    [
+      'characters of the password of a visitor',
+      255,
+      (size) => `visitors.v = { type = "p2p", password = ${text(size)}, listen = 1 }`,
+      'visitors.v.password: must be at most 255 characters',
+    ],
+    [
+      'letters of a name',
+      64,
+      (size) => `[tunnels.${'n'.repeat(size)}]\ntype = "socks5"`,
+      `tunnels.${'n'.repeat(65)}: must be a name of 1 to 64 letters, digits, blanks, dots, - and _`,
+    ],
+    ['visitors', 100, (size) => tables(size, visitor), 'visitors: must be at most 100'],
+    ['tunnels', 1000, (size) => tables(size, proxy), 'tunnels: must be at most 1000'],
+    ['hosts', 1000, (size) => tables(size, page), 'hosts: must be at most 1000'],
+    ['tunnels and hosts together', 1000, (size) => `${tables(400, proxy)}\n${tables(size - 400, page)}`, 'tunnels and hosts must be at most 1000'],
+  ])('%s: %i and no more', (_what, most, textOf, problem) => {
+    expect(problems(textOf(most))).toEqual([]);
+    expect(problems(textOf(most + 1)).join()).toContain(problem);
+  });
+
+  test('the least that a value may be: one character, one target, port 0', () => {
+    expect(problems('vkey = "k"\n[tunnels.t]\ntype = "secret"\ntargets = ["1"]\npassword = "p"\n[visitors.v]\ntype = "p2p"\npassword = "p"\nlisten = 0'))
+      .toEqual([]);
+    expect(problems('vkey = ""\nvkey_file = ""')).toEqual([
+      'a.toml:1: vkey: must not be empty',
+      'a.toml:2: vkey_file: must not be empty',
+      'a.toml:2: vkey_file: must not be given together with vkey',
+    ]);
+    expect(problems(tunnel('targets = []\nport = -1'))).toEqual([
+      'a.toml:4: tunnels.t.port: must be a port',
+      'a.toml:3: tunnels.t.targets: must name at least one target',
+    ]);
+    expect(problems('[tunnels.t]\ntype = "p2p"\ntargets = ["1"]\npassword = ""\n[visitors.v]\ntype = "p2p"\npassword = ""\nlisten = 1')).toEqual([
+      'a.toml:4: tunnels.t.password: must not be empty',
+      'a.toml:7: visitors.v.password: must not be empty',
+    ]);
+  });
+
+  test.each([
+    ['ports of other transports', '{ type = "tcp", port = 1, targets = ["1"] }', '{ type = "udp", port = 1, targets = ["1"] }'],
+    [
+      'ports of other addresses',
+      '{ type = "tcp", port = 1, server_ip = "127.0.0.1", targets = ["1"] }',
+      '{ type = "socks5", port = 1, server_ip = "127.0.0.2" }',
+    ],
+    ['any free ports', '{ type = "socks5" }', '{ type = "socks5" }'],
+  ])('%s do not clash', (_, one, other) => {
+    expect(problems(`tunnels.a = ${one}\ntunnels.b = ${other}`)).toEqual([]);
+  });
+
+  test('hosts clash when name, path and scheme are equal, visitors when the local port is', () => {
+    const two = (kind: string, one: string, other: string) => problems(`[${kind}.a]\n${one}\n[${kind}.b]\n${other}`);
+    const at = (more: string) => `targets = ["1"]\nhost = "h.example"\n${more}`;
+    expect(two('hosts', at(''), at(''))).toEqual(['a.toml:7: hosts.b.host: is that of hosts.a too']);
+    for (const other of ['location = "/x"', 'scheme = "http"']) expect(two('hosts', at(''), at(other))).toEqual([]);
+    const below = 'platform_domain = "d"\nplatform_prefix = "p"\ntargets = ["1"]';
+    expect(two('hosts', below, below)).toEqual([]);
+    const listening = (listen: string) => `type = "p2p"\npassword = "p"\nlisten = ${listen}`;
+    expect(two('visitors', listening('1'), listening('"127.0.0.1:1"'))).toEqual(['a.toml:8: visitors.b.listen: is that of visitors.a too']);
+    for (const other of ['2', '"127.0.0.2:1"']) expect(two('visitors', listening('1'), listening(other))).toEqual([]);
+    expect(two('visitors', listening('0'), listening('0'))).toEqual([]);
+  });
+
+  test.each([
+    ['platform_domain = "d"', ['a.toml:1: hosts.a.platform_prefix: is missing']],
+    ['platform_prefix = "p"', ['a.toml:1: hosts.a.platform_domain: is missing']],
+    ['', ['a.toml:1: hosts.a.host: is missing']],
+    ['host = "h"\nplatform_prefix = "p"\nplatform_domain = "d"', ['a.toml:3: hosts.a.host: must not be given together with a platform domain']],
+    ['platform_prefix = "p"\nplatform_domain = "d"\ncertificate = "c"\nprivate_key = "k"', [
+      'a.toml:5: hosts.a.certificate: must not be given: the platform domain has one',
+    ]],
+    ['host = "h"\nprivate_key = "k"', ['a.toml:1: hosts.a.certificate: is missing']],
+    ['host = "h"\ncertificate = "c"\nprivate_key = "k"', []],
+    ['host = "h"\nlocation = "/a b"', ['a.toml:4: hosts.a.location: must be a path without blanks, ? and #, and without dot segments above its root']],
+    ['host = "h"\nlocation = "/../a"', ['a.toml:4: hosts.a.location: must be a path without blanks, ? and #, and without dot segments above its root']],
+    ['host = "h"\nhost_change = "a b"', ['a.toml:4: hosts.a.host_change: must be ASCII without blanks']],
+    ['host = "h"\nheaders = ["a"]', ['a.toml:4: hosts.a.headers.0: must be "Name: value"']],
+    ['host = "a..b"', ['a.toml:3: hosts.a.host: must be a name, an address, or *. and a name']],
+    ['host = "h"\nremark = "a\\u0007"', ['a.toml:4: hosts.a.remark: must not hold control characters']],
+  ])('a host with %j', (keys, expected) => {
+    expect(problems(`[hosts.a]\ntargets = ["1"]\n${keys}`)).toEqual(expected);
+  });
+
   test.each([
     ['a TOML error, without quoting the line', 'vkey = "abc', ['a.toml:1: Invalid TOML document: unfinished string']],
     ['unknown keys', 'serverr = "a:1"\n[tunnels.a]\ntype = "tcp"\ntargets = ["1"]\npassword = "p"', [

@@ -41,6 +41,65 @@ test('flags and environment go before the file', async () => {
   });
 });
 
+test('everything of the file is in the plan, tunnels before hosts', async () => {
+  const digits = 'ab'.repeat(32);
+  const outcome = await read(
+    `server = "a:1,b:2"\nvkey = "k"\ntls_fingerprint = "${digits}"\nallow_files = ["/x", "y"]\n[hosts.h]\nhost = "h.example"\ntargets = ["2", "localhost:3"]\n`
+      + 'health = { type = "http", interval = 7 }\n[tunnels.t]\ntype = "secret"\npassword = "p"\ntargets = ["1"]\nhealth = {}\n[tunnels.s]\ntype = "socks5"\n'
+      + '[visitors.v]\ntype = "p2p"\npassword = "q"\nlisten = 5\n',
+  );
+  const servers = [{ host: 'a', port: 1 }, { host: 'b', port: 2 }];
+  const tls = { fingerprint: digits };
+  const tcp = { type: 'tcp', intervalMs: 10_000, timeoutMs: 3000, maxFailed: 3, path: '' };
+  expect(outcome).toEqual({
+    files: [file],
+    plan: {
+      servers,
+      tls,
+      session: { servers, tls, vkey: 'k', allowFiles: ['/x', path.join(directory, 'y')] },
+      entries: [
+        { kind: 'tunnel', name: 't', tunnel: expect.objectContaining({ mode: 'secret', targets: ['1'] }) },
+        { kind: 'tunnel', name: 's', tunnel: expect.objectContaining({ mode: 'socks5', localPath: '' }) },
+        { kind: 'host', name: 'h', host: expect.objectContaining({ host: 'h.example', certificate: '', privateKey: '' }) },
+      ],
+      checks: [
+        { name: 'tunnel t', targets: ['127.0.0.1:1'], health: tcp },
+        { name: 'host h', targets: ['127.0.0.1:2', 'localhost:3'], health: { ...tcp, type: 'http', intervalMs: 7000, path: '/' } },
+      ],
+      visitors: new Map([['v', { type: 'p2p', password: 'q', listen: { host: '127.0.0.1', port: 5 } }]]),
+    },
+  });
+});
+
+test('over TLS if the file says so, with the fingerprint that it names', async () => {
+  const tlsOf = async (text: string, given = {}) => {
+    const outcome = await read(`server = "a:1"\nvkey = "k"\n${text}`, {}, given);
+    return 'plan' in outcome ? [outcome.plan.tls, outcome.plan.session?.tls] : outcome.problems;
+  };
+  const [none, usual] = [undefined, { fingerprint: '' }];
+  expect(await tlsOf('')).toEqual([none, none]);
+  expect(await tlsOf('tls = true')).toEqual([usual, usual]);
+  const given = { fingerprint: 'cd'.repeat(32) };
+  expect(await tlsOf('tls = true', { tls: given })).toEqual([given, given]);
+});
+
+test('a file that the configuration names has at most 64 KB; one with nothing in it is no key', async () => {
+  const key = 'server = "h:1"\nvkey_file = "key"';
+  expect(await read(key, { key: `k${' '.repeat(64 * 1024 - 1)}` })).toMatchObject({ plan: { session: { vkey: 'k' } } });
+  expect(await read(key, { key: `k${' '.repeat(64 * 1024)}` })).toMatchObject({
+    files: [file, path.join(directory, 'key')],
+    problems: [expect.stringMatching(/:2: vkey_file: .* is longer than 65536 bytes$/), expect.stringMatching(/:2: vkey_file: the file is empty$/)],
+  });
+});
+
+test('a host whose certificate makes it longer than an entry may be is a problem', async () => {
+  const host = 'server = "h:1"\nvkey = "k"\n[hosts.h]\nhost = "h.example"\ntargets = ["1"]\ncertificate = "cert.pem"\nprivate_key = "key.pem"\n';
+  const others = (count: number) => ({ 'cert.pem': covering.certificate.repeat(count), 'key.pem': covering.key });
+  const most = Math.floor(59_000 / JSON.stringify(covering.certificate).length);
+  expect(await read(host, others(most))).toMatchObject({ plan: { entries: [{ name: 'h' }] } });
+  expect(await read(host, others(most + 2))).toMatchObject({ problems: [expect.stringMatching(/:3: hosts\.h: is too long with its certificate/)] });
+});
+
 test('visitors alone need no key', async () => {
   expect(await read('server = "h:1"\n[visitors.v]\ntype = "p2p"\npassword = "p"\nlisten = 0\n')).toMatchObject({ plan: { session: undefined } });
 });
