@@ -18,6 +18,9 @@ test.each([
   ['2027-01-05t08:09:07z', new Date(Date.UTC(2027, 0, 5, 8, 9, 7))],
   ['2027-01-05T08:09:07.25+02:30', new Date(Date.UTC(2027, 0, 5, 5, 39, 7))],
   ['2027-01-05T08:09:07-05:00', new Date(Date.UTC(2027, 0, 5, 13, 9, 7))],
+  ['2027-01-05T08:09:07+23:59', new Date(Date.UTC(2027, 0, 4, 8, 10, 7))],
+  ['2027-01-05 23:59:59', new Date(2027, 0, 5, 23, 59, 59)],
+  ['2000-02-29', new Date(2000, 1, 29)],
 ])('%s is read', (text, expected) => {
   expect(parseExpireTime(text)).toEqual(expected);
 });
@@ -39,13 +42,32 @@ test.each([
   '2027-01-05T08:09Z',
   '2027/01/05T08:09:07Z',
   '2027-01/05',
-  '2027-01-05T08:09:07+25:00',
+  '2027-01-05T08:09:07+24:00',
+  '2027-01-05T08:09:07+01:60',
+  '2100-02-29',
+  '2027-01-00',
   '2027-01-05T08:09:07+0200',
   '0000-01-01',
   '1700000000',
   '2027-01-05 08:09:07 pm',
 ])('%s is no time', (text) => {
   expect(parseExpireTime(text)).toBeUndefined();
+});
+
+test('each month has its days', () => {
+  const days = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+  for (const [index, count] of days.entries()) {
+    const date = (day: number) => `2027-${String(index + 1).padStart(2, '0')}-${day}`;
+    expect([parseExpireTime(date(count)), parseExpireTime(date(count + 1))]).toEqual([new Date(2027, index, count), undefined]);
+  }
+});
+
+test('the first and the last year have four digits', () => {
+  const first = new Date(0);
+  first.setFullYear(1, 0, 1);
+  first.setHours(0, 0, 0, 0);
+  expect([parseExpireTime('0001-01-01'), expireTimeText(first)]).toEqual([first, '0001-01-01 00:00:00']);
+  expect(parseExpireTime('9999-12-31 23:59:59')).toEqual(new Date(9999, 11, 31, 23, 59, 59));
 });
 
 test('no time is written as an empty text', () => {

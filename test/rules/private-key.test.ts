@@ -29,6 +29,14 @@ test('a key whose lengths are written in a longer form than they need is read', 
   expect(privateKeyOf(pemOf(key))?.asymmetricKeyType).toBe('ed25519');
 });
 
+test('a key has 4,096 bytes at most', () => {
+  const ed25519 = (more: number) =>
+    element(0x30, number(8, 0), element(0x30, Buffer.from('06032b6570', 'hex')), element(0x04, element(0x04, Buffer.alloc(32, 7)), Buffer.alloc(more)));
+  const rest = 4096 - ed25519(0).length;
+  // OpenSSL ignores what follows the key in its element.
+  expect([rest, rest + 1].map((more) => privateKeyOf(pemOf(ed25519(more)))?.asymmetricKeyType)).toEqual(['ed25519', undefined]);
+});
+
 test.each([
   ['none', covering.certificate],
   ['an encrypted one', rsa().export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' }).toString()],
