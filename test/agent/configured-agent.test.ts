@@ -35,7 +35,30 @@ test("the server receives the health of a declared tunnel's targets, by the id o
   expect(names.toSorted()).toEqual(['later', 'site', 'web']);
   // Another tunnel of the client, which the server can't serve.
   await openTunnel(server, { mode: 'secret' });
-  const { entries } = await configuredSnapshot({ pid: 1, version: '', config: file }, agent);
+  const { entries, ...snapshot } = await configuredSnapshot({ pid: 1, version: '1.2', config: file }, agent);
+  const at = `${server.bridge.host}:${server.bridge.port}`;
+  expect(snapshot).toEqual({
+    pid: 1,
+    version: '1.2',
+    config: file,
+    problems: [],
+    session: { server: at, connected: true, since: expect.any(Number), text: `connected to ${at} as client ${CLIENT.id}` },
+    visitors: [],
+  });
+  expect(entries?.filter(({ kind }) => kind === 'host')).toEqual([{
+    kind: 'host',
+    name: 'site',
+    id: 0,
+    type: 'all',
+    host: 'a.example',
+    port: 0,
+    targets: ['80'],
+    running: false,
+    error: 'the server has not taken it yet',
+    connections: 0,
+    visitors: { relay: 0, direct: 0 },
+    health: null,
+  }]);
   expect(entries?.filter(({ type }) => type === 'secret')).toMatchObject([{ error: expect.stringContaining('it has no password') }]);
   writeFileSync(file, `${head}[tunnels.web]\ntype = "other"\n`);
   await log.line(/the last valid version stays active/);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import pino from 'pino';
 import { NotReadyError } from '../../src/http/health.ts';
@@ -26,9 +27,24 @@ test('answers say that nothing may be loaded or framed, and not what serves them
   const app = await start();
   const { headers } = await fetch(`${app.url}/healthz`);
   expect(headers.get('content-security-policy')).toBe("default-src 'none';frame-ancestors 'none'");
-  expect(headers.get('x-content-type-options')).toBe('nosniff');
-  expect(headers.get('x-powered-by')).toBeNull();
-  expect(headers.get('strict-transport-security')).toBeNull();
+  const security = [...headers].filter(([name]) => /^(x|cross|origin|referrer|strict)-/.test(name));
+  expect(Object.fromEntries(security)).toEqual({
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    'origin-agent-cluster': '?1',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'x-dns-prefetch-control': 'off',
+    'x-download-options': 'noopen',
+    'x-frame-options': 'SAMEORIGIN',
+    'x-permitted-cross-domain-policies': 'none',
+    'x-xss-protection': '0',
+  });
+});
+
+test('a server that serves HTTPS itself says that browsers must use it from now on', async () => {
+  const app = await start({ overTls: true });
+  expect((await fetch(`${app.url}/healthz`)).headers.get('strict-transport-security')).toBe('max-age=31536000');
 });
 
 test('a server that is not known to be reached over HTTPS sends no script that installs agents', async () => {
@@ -68,12 +84,28 @@ test("an error with a server's status is reported as an unexpected one, without 
 
 test('the pages of the panel are one document below the base path, which loads scripts and styles from this server alone', async () => {
   const app = await start({ settings: { basePath: '/a/b', trustedProxies: [] } });
-  for (const path of ['/', '/login/index', '/clients', '/clients/3/edit', '/diagnosis', '/wall']) {
+  // From each page somebody may come back to it, or begin there.
+  const own = readFileSync(new URL('../../src/panel/routes.tsx', import.meta.url), 'utf8').match(/(?<=')\/[\w-][\w/:-]*(?=')/g) ?? [];
+  expect(own.length).toBeGreaterThan(20);
+  for (
+    const path of [
+      '/',
+      '/login/index',
+      '/clients',
+      '/clients/3/edit',
+      '/index/hostdiagnose',
+      '/global/index',
+      ...own.map((each) => each.replaceAll(/:\w+/g, '3')),
+    ]
+  ) {
     const response = await fetch(`${app.url}${path}`);
     const page = await response.text();
     expect([path, response.status, response.headers.get('content-type')]).toEqual([path, 200, 'text/html; charset=utf-8']);
     expect(page).toContain('<meta name="adit-base" content="/a/b">');
-    expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self'; /);
+    expect(response.headers.get('content-security-policy')).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    );
+    expect(response.headers.get('cache-control')).toBe('no-cache');
     expect(page).not.toMatch(/<style|<script>|style=| on\w+=|https?:/);
   }
   for (const path of ['/clientsx', '/panel/../package.json', '/panel/%2e%2e%2findex.html', '/panel/index.html']) {

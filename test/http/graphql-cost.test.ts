@@ -54,6 +54,8 @@ describe('what an operation costs', () => {
     expect(cost('{ __typename clients { __typename } }')).toBe(3);
     expect(cost('{ __type(name: "Client") { name fields { name args { name } } } }')).toBe(1 + 1 + 1 + 4 * (1 + 1 + 0.5));
     expect(cost('{ __schema { types { name } directives { name } } }')).toBe(1 + (1 + 100) + (1 + 6));
+    const all = '{ __schema { types { inputFields { name } enumValues { name } interfaces { name } possibleTypes { name } } } }';
+    expect(cost(all)).toBe(1 + 1 + 100 * (4 + 1 + 2 + 0.5 + 0.5));
     // Only the query type has them.
     expect(cost('mutation { __type(name: "Client") { name } __schema { types { name } } }')).toBe(2);
   });
@@ -79,6 +81,13 @@ describe('what an operation costs', () => {
     const part = 'query ($c: Boolean, $d: Boolean = true) { clients(filter: { connected: $c, enabled: $d }, limit: 1) { total } }';
     expect([cost(part), cost(part, { d: null }), cost(part, { c: false, d: null })]).toEqual([2502, 2, 2502]);
   });
+});
+
+test('the documentation names the limits', () => {
+  const documentation = readFileSync(path.resolve(import.meta.dirname, '../../docs/api.md'), 'utf8');
+  const { depth, aliases, directives, tokens, cost: most, eventCost } = limits;
+  expect(documentation).toContain(`at most ${depth} levels of fields, ${aliases} aliases, ${directives} directives, ${tokens} tokens, and a cost of ${most}.`);
+  expect(documentation).toContain(`A subscription may cost ${eventCost} for each event.`);
 });
 
 describe('what fits in', () => {

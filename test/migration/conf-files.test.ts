@@ -1,7 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { parseAgentConfig } from '../../src/agent/config/parse-config.ts';
+import { convertNpcConf, convertNpsConf, temporaryAgentFile } from '../../src/migration/convert-conf.ts';
 import { agentFileOf } from '../../src/migration/npc/agent-file.ts';
 import { readNpcFlags } from '../../src/migration/npc/flags.ts';
 import { settingsFileOf } from '../../src/migration/nps/settings-file.ts';
@@ -299,7 +300,7 @@ describe('npc.conf', () => {
     ['conn_type=tcp\ntp=tls\n', false],
     ['tp=TLS\n', true],
     ['conn_type=tls\n', true],
-    ['tls_enable=true\n', true],
+    ...['true', '1', 'T', 'yes', 'on'].map((on) => [`tls_enable=${on}\n`, true] as const),
     ['tls_enable=false\n', false],
   ])('%j in [common]: over TLS: %j', (lines, tls) => {
     expect(agentFile(`[common]\nserver=h:1\nvkey=k\n${lines}`)).toMatchObject({ config: { server: [{ host: 'h', port: 1 }], tls }, notes: [] });
@@ -345,6 +346,7 @@ describe('npc.conf', () => {
       expect.stringMatching(/^\[health_x\]: none of its targets/),
     ]);
     expect(agentFile('[other]\nmode=socks5\n').problems).toContain('has no [common] section');
+    expect(agentFile(` \r\n\n\t\n${common}`)).toMatchObject({ problems: [], config: { vkey: 'k' } });
     // Lines before the first section are those of [common].
     expect(agentFile('server=h:1\nvkey=k\n[v]\nmode=socks5\n')).toMatchObject({ problems: [], config: { vkey: 'k', tunnels: { v: { port: 0 } } } });
   });
@@ -471,5 +473,38 @@ describe('the flags of npc', () => {
       expect.stringMatching(/^-vkey: one agent has one key/),
     ]);
     expect(problemsOf('-server=h:1', '-local_type=file', '-config=x')).toHaveLength(2);
+  });
+});
+
+describe('the files that commands write', () => {
+  test('what is made is returned, or written to a new file for this user only; a file that is there stays', () => {
+    const directory = scratchDirectory();
+    const place = (name: string): string => path.join(directory, name);
+    writeFileSync(place('nps.conf'), 'web_port=81\nweb_open_ssl=true\nweb_cert_file=c.pem\nweb_key_file=k.pem\n');
+    writeFileSync(place('npc.conf'), '[common]\nserver_addr=h:1\nvkey=k\n[f]\nmode=file\nserver_port=1\nlocal_path=share\n');
+    const settings = convertNpsConf(place('nps.conf'), undefined);
+    // Relative paths count from the directory above that of the file.
+    expect(settings).toContain(`http_tls_cert = ${JSON.stringify(path.join(path.dirname(directory), 'c.pem'))}`);
+    expect(convertNpsConf(place('nps.conf'), place('adit.toml'))).toBe(`Written to ${place('adit.toml')}.\n`);
+    expect(readFileSync(place('adit.toml'), 'utf8')).toBe(settings);
+    const agent = convertNpcConf(place('npc.conf'), undefined);
+    expect(agent).toContain(`local_path = ${JSON.stringify(place('share'))}`);
+    expect(convertNpcConf(place('npc.conf'), place('agent.toml'))).toBe(`Written to ${place('agent.toml')}.\n`);
+    expect(readFileSync(place('agent.toml'), 'utf8')).toBe(agent);
+    const temporary = temporaryAgentFile(place('npc.conf'));
+    expect(readFileSync(temporary, 'utf8')).toBe(agent);
+    expect([place('agent.toml'), place('adit.toml'), temporary].map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600, 0o600]);
+    expect(() => convertNpsConf(place('nps.conf'), place('agent.toml'))).toThrow('agent.toml exists already: remove it, or name another file');
+    expect(readFileSync(place('agent.toml'), 'utf8')).toBe(agent);
+    expect(() => convertNpsConf(place('nps.conf'), place('none/adit.toml'))).toThrow('ENOENT');
+  });
+
+  test('problems are named with their file', () => {
+    const file = path.join(scratchDirectory(), 'a.conf');
+    writeFileSync(file, 'a\nb=1\nB=2\n');
+    expect(() => convertNpsConf(file, undefined)).toThrow(`${file}:1: is neither key=value nor a comment\nadit: ${file}:3: b is set a second time`);
+    expect(() => convertNpcConf(file, undefined)).toThrow(`${file}: line 1: is neither key=value nor a comment\nadit: ${file}: line 3: `);
+    writeFileSync(file, Buffer.from([0xE9]));
+    expect(() => convertNpsConf(file, undefined)).toThrow(`${file}: is not UTF-8`);
   });
 });

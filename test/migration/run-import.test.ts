@@ -1,0 +1,53 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import pino from 'pino';
+import { readNpsFolder } from '../../src/migration/nps/folder.ts';
+import { runImport } from '../../src/migration/run-import.ts';
+import { readSettings } from '../../src/settings/load.ts';
+import { npsClient, npsFolder, npsHost, npsTunnel, npsUser } from '../support/nps-folder.ts';
+import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
+
+afterAll(removeScratchDirectories);
+
+test('an import without a running server obeys the settings: ports, local_proxy, the name of the administrator, the own address', async () => {
+  const directory = scratchDirectory();
+  const configFile = path.join(directory, 'adit.toml');
+  const settingsOf = (text: string) => {
+    writeFileSync(configFile, `data_dir = ${JSON.stringify(path.join(directory, 'data'))}\n${text}`);
+    return readSettings({ configFile }).settings;
+  };
+  const folder = npsFolder({
+    users: [npsUser({ Id: 4, UserName: 'root' }), npsUser({ Id: 5, UserName: 'admin' })],
+    clients: [npsClient({ UserId: 5 })],
+    tasks: [
+      ...[1, 2, 3, 4].map((at) => npsTunnel({ Id: at, Port: 9000 + at })),
+      npsTunnel({ Id: 5, Port: 9100 }),
+      npsTunnel({ Id: 6, Port: 9050, Target: { TargetStr: '80', LocalProxy: true } }),
+    ],
+    hosts: [npsHost({ Host: 'panel.example.com' })],
+  });
+  const run = async (text: string) => {
+    const { set, problems, leftOut, notes } = readNpsFolder(folder);
+    const options = { dryRun: true, merge: false, update: false, skipBroken: false };
+    const report = await runImport(set, { problems, leftOut, notes }, options, settingsOf(text), pino({ level: 'silent' }));
+    return {
+      problems: report.problems.map(({ source, field, text: problem }) => `${source} ${field}: ${problem}`),
+      notes: report.notes.map(({ source, text: note }) => `${source}: ${note}`),
+    };
+  };
+  const ports = 'bridge_port = 9001\nbridge_tls_port = 9002\nvhost_http_port = 9003\nvhost_https_port = 9004\n';
+  const own = (id: number) => `tasks.json: Id ${id} port: port ${9000 + id} is in use by the server itself: give it another port, or stop one of the two`;
+  const strict = await run(`${ports}allow_ports = "9000-9099"\nadmin_username = "root"\npublic_url = "https://panel.example.com"\n`);
+  expect(strict.problems).toEqual([
+    expect.stringMatching(/^users\.json: Id 4 username: .*duplicate/),
+    ...[1, 2, 3, 4].map(own),
+    'tasks.json: Id 5 port: port 9100 is not among the ports that allow_ports names',
+  ]);
+  expect(strict.notes).toEqual([
+    expect.stringMatching(/^tasks\.json: Id 6: local_proxy is not carried over/),
+    expect.stringMatching(/^hosts\.json: Id 3: /),
+  ]);
+  const other = await run('allow_local_proxy = true\nadmin_username = "boss"\n');
+  expect(other).toEqual({ problems: [], notes: [] });
+});

@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { addressOf } from '../../src/http/listening.ts';
+import { sign } from '../../src/legacy/signature.ts';
+import { graphqlUrl } from '../../src/migration/post.ts';
+import { importThroughServer } from '../../src/migration/through-server.ts';
+import { ImportSet } from '../../src/schema/import/records.ts';
+import type { ImportReport } from '../../src/schema/import/report.ts';
+import { readSettings } from '../../src/settings/load.ts';
+import type { Settings } from '../../src/settings/settings.ts';
+import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
+
+const servers: http.Server[] = [];
+afterEach(() => servers.splice(0).forEach((server) => server.close()));
+afterAll(removeScratchDirectories);
+
+const configFile = path.join(scratchDirectory(), 'adit.toml');
+writeFileSync(configFile, 'auth_key = "the key"\nbase_path = "/base"\n');
+
+const sent = z.object({ query: z.string(), variables: z.record(z.string(), z.unknown()) });
+
+/** A server of the test's making, which answers as `answer` says, with its settings and what it was asked. */
+async function startServer(answer: (query: string) => unknown) {
+  const asked: Array<{ readonly url: string | undefined; readonly query: string; readonly variables: Readonly<Record<string, unknown>> }> = [];
+  const server = http.createServer((request, response) => {
+    void (async () => {
+      const { query, variables } = sent.parse(JSON.parse(await text(request)));
+      const { 'x-adit-auth-key': key, 'x-adit-timestamp': timestamp, 'content-type': type } = request.headers;
+      expect([request.method, type]).toEqual(['POST', 'application/json']);
+      expect(key).toBe(sign('the key', Number(timestamp)));
+      expect(Math.abs(Number(timestamp) - Date.now() / 1000)).toBeLessThan(1000);
+      asked.push({ url: request.url, query: query.replaceAll(/\s+/g, ' '), variables });
+      response.end(JSON.stringify(answer(query)));
+    })();
+  }).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  const { settings } = readSettings({ configFile });
+  return { asked, settings: { ...settings, httpPort: addressOf(server).port } };
+}
+
+const none = { added: 0, changed: 0, unchanged: 0 };
+const report: ImportReport = {
+  counts: { user: none, client: { added: 1, changed: 2, unchanged: 3 }, tunnel: none, host: none, platformDomain: none, globalSettings: none },
+  counted: 4,
+  problems: [{ source: 'server', field: 'f', text: 'problem' }],
+  leftOut: [{ source: 'server', text: 'left out' }],
+  notes: [{ source: 'server', text: 'note' }],
+  refusal: '',
+  outcome: 'done',
+};
+const takesAll = (query: string) => ({ data: query.includes('stageImport') ? { stageImport: 1 } : { runImport: report } });
+const options = { dryRun: false, merge: true, update: false, skipBroken: true };
+const findings = {
+  problems: [{ source: 'folder', field: 'g', text: 'problem' }],
+  leftOut: [{ source: 'folder', text: 'left out' }],
+  notes: [{ source: 'folder', text: 'note' }],
+};
+const nothing = { problems: [], leftOut: [], notes: [] };
+
+/** Records of which the texts are as long as this. */
+function setOf(...lengths: readonly number[]): ImportSet {
+  const set = new ImportSet();
+  for (const length of lengths) {
+    set.add({ kind: 'platformDomain', source: 's', id: 'x'.repeat(length), wildcard: '*.example.org', certificatePath: '', privateKeyPath: '' });
+  }
+  return set;
+}
+
+test('the records are sent as lines in parts, and imported by one call with all options, of which the report has both findings', async () => {
+  const { asked, settings } = await startServer(takesAll);
+  const set = setOf(10, 70_000, 65_000, 200_000, 0);
+  expect(await importThroughServer(set, findings, options, settings)).toEqual({
+    ...report,
+    problems: [...findings.problems, ...report.problems],
+    leftOut: [...findings.leftOut, ...report.leftOut],
+    notes: [...findings.notes, ...report.notes],
+  });
+  const parts = asked.slice(0, -1).map(({ variables }) => z.string().parse(variables['part']));
+  expect(parts.join('')).toBe([...set.all()].map((record) => `${JSON.stringify(record)}\n`).join(''));
+  expect(parts.slice(0, -1).every(({ length }) => length === 65_536)).toBe(true);
+  expect(parts.at(-1)?.length).toBeLessThan(65_536);
+  const ids = new Set(asked.map(({ variables }) => variables['id']));
+  const [id] = ids;
+  expect([ids.size, new Set(asked.map(({ url }) => url))]).toEqual([1, new Set(['/base/graphql'])]);
+  expect(asked.at(-1)).toMatchObject({
+    query:
+      'mutation ($id: ID!, $dryRun: Boolean, $merge: Boolean, $update: Boolean, $skipBroken: Boolean) { runImport(id: $id, dryRun: $dryRun, merge: $merge, update: $update, skipBroken: $skipBroken) }',
+    variables: { id, ...options },
+  });
+});
+
+test.each([
+  [findings, { dryRun: false, skipBroken: false }, true, 'refused'],
+  [findings, { dryRun: false, skipBroken: true }, false, 'done'],
+  [findings, { dryRun: true, skipBroken: true }, true, 'done'],
+  [nothing, { dryRun: false, skipBroken: false }, false, 'done'],
+])('with the findings %j and the options %j it is a dry run: %j, and ends as %j', async (found, more, dryRun, outcome) => {
+  const { asked, settings } = await startServer(takesAll);
+  expect(await importThroughServer(setOf(), found, { ...options, ...more }, settings)).toMatchObject({ outcome });
+  expect(asked.at(-1)?.variables).toMatchObject({ ...more, dryRun });
+});
+
+test('what the server refuses, or answers otherwise, is an error that says so', async () => {
+  const failureOf = async (answer: unknown) => {
+    const { settings } = await startServer(() => answer);
+    return importThroughServer(setOf(), nothing, options, settings).then(() => 'none', String);
+  };
+  expect(await failureOf({ errors: [{ message: 'one' }, { message: 'two' }] })).toMatch(/has refused the import: one; two$/);
+  expect(await failureOf({ data: null })).toMatch(/has refused the import: no data$/);
+  expect(await failureOf({ data: { stageImport: 1 } })).toMatch(/has not answered the import$/);
+  expect(await failureOf('nothing of Adit')).toMatch(/not reachable at http:\/\/127\.0\.0\.1:\d+\/base\/graphql: its response is not that of Adit\. Check/);
+  const { settings } = await startServer(takesAll);
+  const [server] = servers.splice(-1);
+  server?.close();
+  await expect(importThroughServer(setOf(), nothing, options, settings)).rejects.toThrow(/not reachable at .*: connect ECONNREFUSED/);
+});
+
+test.each<readonly [Partial<Settings>, string]>([
+  [{}, 'http://127.0.0.1:8080/graphql'],
+  [{ httpHost: '0.0.0.0', basePath: '/a' }, 'http://127.0.0.1:8080/a/graphql'],
+  [{ httpHost: '::', httpPort: 1 }, 'http://[::1]:1/graphql'],
+  [{ httpHost: '192.0.2.1' }, 'http://192.0.2.1:8080/graphql'],
+  [{ httpHost: '2001:db8::1', httpTls: 'self-signed' }, 'https://[2001:db8::1]:8080/graphql'],
+  [{ httpTls: 'acme' }, 'https://127.0.0.1:8080/graphql'],
+  [{ httpTlsCert: '/c.pem' }, 'https://127.0.0.1:8080/graphql'],
+])('with the settings %j the server of this machine is asked at %s', (settings, url) => {
+  const usual = { httpHost: '127.0.0.1', httpPort: 8080, httpTls: 'off', httpTlsCert: '', basePath: '' } as const;
+  expect(graphqlUrl({ ...usual, ...settings })).toBe(url);
+});
