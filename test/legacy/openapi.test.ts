@@ -95,7 +95,8 @@ test('what the reading endpoints answer has exactly the keys that the descriptio
     const all = JSON.parse(JSON.stringify(body));
     const { status: _status, msg: _msg, ...extra } = all;
     const received = envelope === 'list' ? all.rows[0] : envelope === 'single' ? all.data : envelope === 'write' ? extra : all;
-    expect({ path, problems: shapes[answer].strict().safeParse(received).error?.issues ?? [] }).toEqual({ path, problems: [] });
+    // Parsed, it lacks what the shape does not have, at any depth.
+    expect({ path, answer: shapes[answer].parse(received) }).toEqual({ path, answer: received });
   }
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { failureText } from '../../src/legacy/errors.ts';
+import { failureStatus, failureText } from '../../src/legacy/errors.ts';
 import { listing, sort } from '../../src/legacy/list-parameters.ts';
 import {
   boolean,
@@ -18,6 +18,8 @@ import {
   time,
   type Parameter,
 } from '../../src/legacy/parameters.ts';
+import { routes } from '../../src/legacy/routes.ts';
+import { errorCodes } from '../../src/schema/error-codes.ts';
 import { AditError } from '../../src/schema/errors.ts';
 import { anyText, cases, hold } from '../support/outside-input.ts';
 
@@ -166,4 +168,123 @@ test('what only administrators may send is not even read of others', () => {
   const row = { rate_limit: forAdministrators(integer()) };
   expect(() => readParameters(row, new Map([['rate_limit', 'x']]), true)).toThrow('invalid rate_limit');
   for (const value of ['x', '5']) expect(readParameters(row, new Map([['rate_limit', value]]), false)).toEqual({ rate_limit: undefined });
+});
+
+test('an error names the parameter of each field that the caller sent', () => {
+  const client = {
+    remark: 'remark',
+    verifyKey: 'vkey',
+    basicUser: 'u',
+    basicPassword: 'p',
+    compress: 'compress',
+    encrypt: 'crypt',
+    configAllowed: 'config_conn_allow',
+    rateLimit: 'rate_limit',
+    flowLimit: 'flow_limit',
+    maxConnections: 'max_conn',
+    maxTunnels: 'max_tunnel',
+    ownerId: 'user_id',
+    webUsername: 'web_username',
+    webPassword: 'web_password',
+    blocklist: 'blackiplist',
+    allowlistEnabled: 'ipwhite',
+    allowlistPassword: 'ipwhitepass',
+    allowlist: 'ipwhitelist',
+    expiresAt: 'expire_time',
+  };
+  const tunnel = {
+    mode: 'type',
+    port: 'port',
+    clientId: 'client_id',
+    remark: 'remark',
+    serverIp: 'server_ip',
+    targets: 'target',
+    localProxy: 'local_proxy',
+    password: 'password',
+    localPath: 'local_path',
+    stripPrefix: 'strip_pre',
+    proxyProtocol: 'proto_version',
+  };
+  const host = {
+    clientId: 'client_id',
+    remark: 'remark',
+    host: 'host',
+    mode: 'domain_mode',
+    platformDomainId: 'platform_domain_id',
+    platformPrefix: 'platform_prefix',
+    scheme: 'scheme',
+    location: 'location',
+    targets: 'target',
+    localProxy: 'local_proxy',
+    headers: 'header',
+    hostChange: 'hostchange',
+    privateKey: 'key_file_path',
+    certificate: 'cert_file_path',
+    autoHttps: 'AutoHttps',
+  };
+  const user = {
+    username: 'username',
+    password: 'password',
+    remark: 'remark',
+    maxTunnels: 'max_tunnel',
+    maxClients: 'max_client',
+    expiresAt: 'expire_time',
+  };
+  const settings = {
+    blocklist: 'globalBlackIpList',
+    serverUrl: 'serverUrl',
+    platformDomains: 'platform_domains',
+    certificatePath: 'certFilePath',
+    privateKeyPath: 'keyFilePath',
+  };
+  expect(Object.fromEntries(routes.flatMap(({ path, fields }) => fields ? [[path, fields]] : []))).toEqual({
+    '/client/add': client,
+    '/client/edit': client,
+    '/user/add': user,
+    '/user/edit': user,
+    '/user/changepassword': { ...user, newPassword: 'new_password' },
+    '/index/add': tunnel,
+    '/index/edit': tunnel,
+    '/index/addhost': host,
+    '/index/edithost': host,
+    '/global/save': settings,
+  });
+  const failed = (field: string, reason: string) => failureText(new AditError('INVALID_INPUT', { field, reason }), {}, host);
+  expect([failed('input.targets.1', 'no port'), failed('input.headers', ''), failed('other', 'x')]).toEqual([
+    'invalid target: no port',
+    'invalid header',
+    'invalid other: x',
+  ]);
+  expect(failureText(new AditError('INVALID_INPUT', { field: 'expiresAt', reason: 'x' }), {}, user)).toBe('invalid expiration time');
+});
+
+test('an endpoint has texts of its own for codes, and for kinds of records that are not found', () => {
+  const texts = { 'NOT_FOUND client': 'no client', NOT_FOUND: 'none', PORT_UNAVAILABLE: 'start error', HOST_EXISTS: (message: string) => `before ${message}` };
+  const missing = (['client', 'tunnel', 'host', 'user'] as const).map((resource) => failureText(new AditError('NOT_FOUND', { resource }), texts));
+  expect(missing).toEqual(['no client', 'none', 'none', 'none']);
+  const own = Object.fromEntries((['client', 'tunnel', 'host', 'user'] as const).map((resource) => [`NOT_FOUND ${resource}`, resource]));
+  expect(['client', 'tunnel', 'host', 'user'].map((resource) => failureText(new AditError('NOT_FOUND', { resource }), own))).toEqual([
+    'client',
+    'tunnel',
+    'host',
+    'user',
+  ]);
+  const exists = new AditError('HOST_EXISTS');
+  expect([failureText(new AditError('PORT_UNAVAILABLE', { port: 1 }), texts), failureText(exists, texts)]).toEqual(['start error', `before ${exists.message}`]);
+  expect(failureText(exists)).toBe(exists.message);
+});
+
+test('a refused call has the status 200, except for these codes', () => {
+  const codes = Object.keys(errorCodes).filter((code): code is keyof typeof errorCodes => Object.hasOwn(errorCodes, code));
+  expect(Object.fromEntries(codes.map((code) => [code, failureStatus(code)] as const).filter(([, status]) => status !== 200))).toEqual({
+    FORBIDDEN: 403,
+    FOREIGN_ORIGIN: 403,
+    UNAUTHENTICATED: 401,
+    TOO_MANY_OPERATIONS: 429,
+    INTERNAL: 500,
+    DATABASE_BUSY: 503,
+    DATABASE_FULL: 503,
+    DATABASE_READ_ONLY: 503,
+    DATABASE_UNAVAILABLE: 503,
+  });
 });

@@ -125,16 +125,33 @@ eitherDialect('enrolments', (databases) => {
     });
   });
 
-  test('a client has at most 20 that can be used, and 100 in all', async () => {
+  test('a client has at most 20 that can be used, and 100 in all; others have their own', async () => {
     const api = await world();
+    await api.ok('mutation { createClient(input: { verifyKey: "the key of client 2" }) { id } createEnrolment(input: { clientId: 2 }) { code } }');
     for (let n = 0; n < 20; n++) await create(api);
     expect(await api.code('mutation { createEnrolment(input: { clientId: 1 }) { code } }')).toBe('ENROLMENT_LIMIT');
     for (let round = 0; round < 5; round++) {
       time += 61_000;
       for (let n = 0; n < 20; n++) await create(api);
     }
-    expect(await api.services.store.db.enrolment.count()).toBe(100);
-    expect(await api.code('mutation { createEnrolment(input: { clientId: 1, expiresInSeconds: 59 }) { code } }')).toBe('INVALID_INPUT');
+    expect(await api.services.store.db.enrolment.groupBy({ by: ['clientId'], _count: true, orderBy: { clientId: 'asc' } })).toEqual([
+      { clientId: 1, _count: 100 },
+      { clientId: 2, _count: 1 },
+    ]);
+    await api.ok('mutation { createEnrolment(input: { clientId: 2 }) { code } }');
+  });
+
+  test('can be used for an hour, or for a time from a minute to a day', async () => {
+    const api = await world();
+    const seconds = async (given: string) => {
+      const made = z.object({ createEnrolment: z.object({ enrolment: z.object({ expiresAt: z.coerce.date() }) }) });
+      const { createEnrolment } = made.parse(await api.ok(`mutation { createEnrolment(input: { clientId: 1${given} }) { enrolment { expiresAt } } }`));
+      return (createEnrolment.enrolment.expiresAt.getTime() - time) / 1000;
+    };
+    expect([await seconds(''), await seconds(', expiresInSeconds: 60'), await seconds(', expiresInSeconds: 86400')]).toEqual([3600, 60, 86_400]);
+    for (const wrong of [59, 86_401]) {
+      expect(await api.code(`mutation { createEnrolment(input: { clientId: 1, expiresInSeconds: ${wrong} }) { code } }`)).toBe('INVALID_INPUT');
+    }
   });
 });
 

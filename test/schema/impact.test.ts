@@ -24,10 +24,11 @@ eitherDialect('what is affected', (databases) => {
     api.engine.clients.set(two, onlineState({ connected: false, connections: 1 }));
     await store.db.session.create({ data: { id: 'a', kind: 'client', clientId: two } });
     await store.db.session.create({ data: { id: 'b', kind: 'user', userId } });
-    await store.db.apiToken.create({ data: { userId, name: 't', hash: 'h' } });
+    for (const hash of ['h', 'i']) await store.db.apiToken.create({ data: { userId, name: 't', hash } });
+    await store.db.apiToken.create({ data: { name: 'of an administrator', hash: 'j' } });
     const both = { clients: 2, agents: 1, tunnels: 3, hosts: 1, connections: 4, ports: [9001, 9002], hostNames: ['a.example/x'] };
     expect(await api.record(impact, { resource: 'CLIENT', ids: [one, two, two, 99] })).toEqual({ ...nothing, ...both, sessions: 1 });
-    expect(await api.record(impact, { resource: 'USER', ids: [userId, 99] })).toEqual({ ...nothing, ...both, sessions: 1, tokens: 1 });
+    expect(await api.record(impact, { resource: 'USER', ids: [userId, 99] })).toEqual({ ...nothing, ...both, sessions: 1, tokens: 2 });
     expect(await api.record(impact, { resource: 'CLIENT', ids: [] })).toEqual(nothing);
     // As many different ids as a page has; how often each is repeated does not matter.
     expect(await api.record(impact, { resource: 'CLIENT', ids: Array.from({ length: 201 }, () => three) })).toMatchObject({ clients: 1, tunnels: 1 });

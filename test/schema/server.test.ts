@@ -87,20 +87,23 @@ eitherDialect('what the server says of itself', (databases) => {
 
   test('shows the settings that callers need to know', async () => {
     const query = `{ server {
-      startedAt allowLocalProxy acme acmeDirectory allowedPorts retention { auditDays trafficMinuteDays trafficHourDays trafficDayDays }
+      version startedAt allowLocalProxy acme acmeDirectory allowedPorts retention { auditDays trafficMinuteDays trafficHourDays trafficDayDays }
+      bridgeType bridgePort bridgeTlsPort bridgeTlsFingerprint
     } }`;
     const retention = { auditDays: 365, trafficMinuteDays: 2, trafficHourDays: 60, trafficDayDays: 1100 };
-    const usual = { startedAt: '1970-01-01T00:00:00.000Z', allowLocalProxy: false, acme: false, acmeDirectory: null, allowedPorts: [], retention };
+    const bridge = { bridgeType: 'TCP', bridgePort: 8024, bridgeTlsPort: 8025, bridgeTlsFingerprint: 'ab'.repeat(32) };
+    const same = { version: '1.2.3', retention, ...bridge };
+    const usual = { ...same, startedAt: '1970-01-01T00:00:00.000Z', allowLocalProxy: false, acme: false, acmeDirectory: null, allowedPorts: [] };
     expect(await (await openTestSchema(databases)).record(query)).toEqual(usual);
     const acmeDirectory = 'https://acme.example/directory';
     const others = { startedAt: 1000, allowLocalProxy: true, acmeDirectory, allowPorts: [{ from: 80, to: 80 }, { from: 9000, to: 9100 }] };
     expect(await (await openTestSchema(databases, others)).record(query)).toEqual({
+      ...same,
       startedAt: '1970-01-01T00:00:01.000Z',
       allowLocalProxy: true,
       acme: true,
       acmeDirectory,
       allowedPorts: ['80', '9000-9100'],
-      retention,
     });
   });
 
