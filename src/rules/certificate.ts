@@ -128,9 +128,7 @@ export function daysLeft(validTo: Date, now: number): number {
 }
 
 /** The statuses of a certificate, worst first. */
-const certificateStatuses = ['missing', 'expired', 'notYetValid', 'notCovered', 'refused', 'expiring', 'valid'] as const;
-/** @see certificateStatuses */
-export type CertificateStatus = typeof certificateStatuses[number];
+export type CertificateStatus = 'missing' | 'expired' | 'notYetValid' | 'notCovered' | 'refused' | 'expiring' | 'valid';
 
 /**
  * The status of a certificate.

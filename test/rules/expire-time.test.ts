@@ -45,6 +45,8 @@ test.each([
   '2027-01-05T08:09:07+24:00',
   '2027-01-05T08:09:07+01:60',
   '2100-02-29',
+  '2028-02-30',
+  '0001-01-01T00:00:00+23:00',
   '2027-01-00',
   '2027-01-05T08:09:07+0200',
   '0000-01-01',
@@ -67,6 +69,7 @@ test('the first and the last year have four digits', () => {
   first.setFullYear(1, 0, 1);
   first.setHours(0, 0, 0, 0);
   expect([parseExpireTime('0001-01-01'), expireTimeText(first)]).toEqual([first, '0001-01-01 00:00:00']);
+  expect(parseExpireTime('0001-12-31T00:00:00Z')?.toISOString()).toBe('0001-12-31T00:00:00.000Z');
   expect(parseExpireTime('9999-12-31 23:59:59')).toEqual(new Date(9999, 11, 31, 23, 59, 59));
 });
 

@@ -259,6 +259,25 @@ describe('routing', () => {
     );
   });
 
+  test('the rule for HTTPS is another one as soon as it is deleted, stopped or joined by a better one', () => {
+    const [first, second, third] = ['/a', '/b', '/c'].map((location) => rule('a.com', { location }));
+    const table = new HostTable([first, second].flatMap((one) => one ?? []), new OwnNames(), ({ location }) => location.length * 10 - location.charCodeAt(1));
+    expect(table.secure('a.com')).toBe(second);
+    if (third) table.set(third);
+    expect(table.secure('a.com')).toBe(third);
+    table.delete(third?.id ?? 0);
+    expect(table.secure('a.com')).toBe(second);
+    if (second) table.set({ ...second, enabled: false });
+    expect(table.secure('a.com')).toBe(first);
+    table.delete(first?.id ?? 0);
+    expect(table.secure('a.com')).toBeUndefined();
+  });
+
+  test('a name is known if any pattern that matches it has a rule, also a stopped one', () => {
+    const table = new HostTable([rule('*.a.com', { enabled: false }), rule('b.com', { location: '/x' })]);
+    expect(['x.a.com', 'x.y.a.com', 'b.com', 'a.com', 'x.b.com', 'com'].map((host) => table.knows(host))).toEqual([true, true, true, false, false, false]);
+  });
+
   test('costs with 10,000 rules what it costs with 10', () => {
     const tableOf = (count: number) =>
       new HostTable(Array.from({ length: count }, (_, n) => rule(n % 2 ? `h${n}.example.com` : 'same.example.com', { location: `/app/${n}` })));

@@ -1,8 +1,9 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
+import { generate } from 'selfsigned';
 import { acmeFault } from '../../src/rules/acme-name.ts';
 import { addBytes, byteCount, MOST_BYTES } from '../../src/rules/byte-count.ts';
-import { certificateFacts, isPem, keyFault } from '../../src/rules/certificate.ts';
+import { belongTogether, CertificateFault, certificateFacts, certificatePair, isPem, keyFault } from '../../src/rules/certificate.ts';
 import { installCommand, trustedApi } from '../../src/rules/enrolment.ts';
 import { isPast } from '../../src/rules/expiry.ts';
 import { parseFingerprint } from '../../src/rules/fingerprint.ts';
@@ -21,8 +22,7 @@ import { shellWord } from '../../src/rules/shell-word.ts';
 import { keyedModes, proxyHeaderModes, proxyProtocols, transportOf, tunnelModes } from '../../src/rules/tunnel-mode.ts';
 import { refusals } from '../../src/rules/visitor-refusals.ts';
 import { visitorKeyOf } from '../../src/rules/vkey.ts';
-import { covering, makeCertificate } from '../support/certificates.ts';
-import { p521, secp256k1 } from '../support/unusual-keys.ts';
+import { bridge, covering, makeCertificate } from '../support/certificates.ts';
 
 /*
  * Rules of a few lines: what each accepts and refuses, at its limits and one beyond.
@@ -351,8 +351,41 @@ describe('a certificate', () => {
     expect([isPem(certificate), isPem('/a/certificate')]).toEqual([true, false]);
   });
 
-  test.each([['P-256', covering, ''], ['P-521', p521, ''], ['another curve', secp256k1, 'the curve secp256k1 is not supported; use P-256, P-384 or P-521']])(
-    'with a key of %s',
-    (_name, { certificate }, fault) => expect(keyFault(new X509Certificate(certificate).publicKey)).toBe(fault),
-  );
+  test('has the issuer by its common name, or else by its whole name, in 255 characters at most, and 100 names', async () => {
+    const described = async (attributes: Parameters<typeof generate>[0], names: readonly string[] = ['a.example']) => {
+      const { cert } = await generate(attributes, {
+        keyType: 'ec',
+        curve: 'P-256',
+        algorithm: 'sha256',
+        extensions: [{ name: 'subjectAltName', altNames: names.map((value) => ({ type: 2, value })) }],
+      });
+      return certificateFacts(cert).description;
+    };
+    const organization = { name: 'organizationName', value: 'Example' };
+    expect(await described([organization, { name: 'commonName', value: 'An authority' }])).toMatchObject({ issuer: 'An authority' });
+    expect(await described([{ name: 'countryName', value: 'DE' }, organization])).toMatchObject({ issuer: 'C=DE, O=Example' });
+    expect((await described(Array.from({ length: 6 }, () => ({ name: 'organizationName', value: 'o'.repeat(60) })))).issuer).toMatch(/^(O=o{60}, ){3}O=o{60},$/);
+    const names = Array.from({ length: 101 }, (_, index) => `${index}.example`);
+    expect((await described([organization], names)).names).toEqual(names.slice(0, 100));
+  });
+
+  test('needs a key of a supported type', () => {
+    const key = (make: { readonly publicKey: KeyObject }) => keyFault(make.publicKey);
+    const curve = (namedCurve: string) => key(generateKeyPairSync('ec', { namedCurve }));
+    expect(['P-256', 'P-384', 'P-521'].map(curve)).toEqual(['', '', '']);
+    expect(curve('secp256k1')).toBe('the curve secp256k1 is not supported; use P-256, P-384 or P-521');
+    expect([key(generateKeyPairSync('rsa', { modulusLength: 1024 })), key(generateKeyPairSync('rsa-pss', { modulusLength: 1024 }))]).toEqual(['', '']);
+    expect(key(generateKeyPairSync('ed25519'))).toBe('');
+    expect(key(generateKeyPairSync('x25519'))).toBe('the type of the key is not supported; use RSA, ECDSA or Ed25519');
+  });
+
+  test('comes with its key, neither of them blank', () => {
+    const { certificate, key } = covering;
+    expect(createPrivateKey(certificatePair(certificate, key).privateKey).equals(createPrivateKey(key))).toBe(true);
+    for (const [one, two] of [[' \n', key], [certificate, ' \n']] as const) expect(() => certificatePair(one, two)).toThrow(new CertificateFault('empty'));
+    expect(() => certificatePair(certificate, bridge.key)).toThrow(new CertificateFault('unusable pair'));
+    expect(() => certificatePair('x', key)).toThrow(new CertificateFault('cannot parse'));
+    const { x509 } = certificateFacts(certificate);
+    expect([belongTogether(x509, key), belongTogether(x509, bridge.key), belongTogether(x509, 'x')]).toEqual([true, false, false]);
+  });
 });
