@@ -231,6 +231,23 @@ test('a body of another content type is ignored where the query string is signed
   expect((await post('/?id=5&auth_keys=1', 'id=6', 'text/plain'))[0]).toBe(415);
 });
 
+test('200 parameters are read, in each encoding', async () => {
+  const sent = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`p${at}`, String(at)]));
+  expect(await post('/', new URLSearchParams(sent))).toEqual([200, sent]);
+  expect(await post('/', multipart(sent))).toEqual([200, sent]);
+  expect(await post('/', JSON.stringify(sent), 'application/json')).toEqual([200, sent]);
+});
+
+test('a query begins at the first question mark, and a body may come without its length', async () => {
+  expect(await post('/?a=?b')).toEqual([200, { a: '?b' }]);
+  const request = arrived('/?b=3', form, 'a=1');
+  request.headers = { 'content-type': form, 'transfer-encoding': 'chunked' };
+  const input = await readInput(request, '192.0.2.1', room);
+  expect([Object.fromEntries(input), input.bodyBytes, input.repeated]).toEqual([{ a: '1', b: '3' }, 3, new Set()]);
+  expect((await readInput(arrived('/?a=1&a=2', form, ''), '192.0.2.1', room)).repeated).toEqual(new Set(['a']));
+  expect((await readInput(arrived('/?a=1', form, 'a=2'), '192.0.2.1', room)).repeated).toEqual(new Set(['a']));
+});
+
 test('a compressed body is refused', async () => {
   const response = await fetch(base, {
     method: 'POST',

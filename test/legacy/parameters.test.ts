@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { failureStatus, failureText } from '../../src/legacy/errors.ts';
+import { failureStatus, failureText, invalidParameter } from '../../src/legacy/errors.ts';
 import { listing, sort } from '../../src/legacy/list-parameters.ts';
 import {
   boolean,
@@ -255,6 +255,7 @@ test('an error names the parameter of each field that the caller sent', () => {
     'invalid header',
     'invalid other: x',
   ]);
+  expect([failureText(invalidParameter('x')), failureText(invalidParameter('x', 'why'))]).toEqual(['invalid x', 'invalid x: why']);
   expect(failureText(new AditError('INVALID_INPUT', { field: 'expiresAt', reason: 'x' }), {}, user)).toBe('invalid expiration time');
 });
 

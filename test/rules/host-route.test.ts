@@ -161,6 +161,16 @@ describe('routing', () => {
     expect(table.match(request('a.b.example.com', '/api/v1/x'))).toBe(apiTwin);
   });
 
+  test('finds a short location of a path that is longer than the longest one, with and without more slashes', () => {
+    const [short, long] = [rule('a.com', { location: '/a' }), rule('a.com', { location: '/b/cdef' })];
+    const table = new HostTable([short, long]);
+    for (const path of ['/a', '/a/', '/a/xxxxxxxxxxxx', '/a/xxxxxxxxxxxx/y', '/a/x/yyyyyyyyyyyy']) {
+      expect([path, table.match(request('a.com', path))]).toEqual([path, short]);
+    }
+    for (const path of ['/b/cdef', '/b/cdef/g']) expect([path, table.match(request('a.com', path))]).toEqual([path, long]);
+    for (const path of ['/b', '/b/cdefg', '/ab', '/']) expect([path, table.match(request('a.com', path))]).toEqual([path, undefined]);
+  });
+
   test('passes over stopped rules and those for the other scheme, down to a wildcard', () => {
     const table = new HostTable<HostRule>();
     const stopped = rule('a.com', { enabled: false });

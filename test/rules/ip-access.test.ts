@@ -36,6 +36,7 @@ test.each([
 test.each([
   ['10.1.2.3/8', ['10.0.0.0', '10.255.255.255', '::ffff:10.9.9.9'], ['11.0.0.0', '9.255.255.255', '::a00:1']],
   ['192.0.2.128/25', ['192.0.2.128', '192.0.2.255'], ['192.0.2.127']],
+  ['192.0.2.0 / 24 ', ['192.0.2.255'], ['192.0.3.0']],
   ['192.0.2.7/32', ['192.0.2.7'], ['192.0.2.6']],
   ['0.0.0.0/0', ['0.0.0.0', '255.255.255.255'], ['::1', '2001:db8::1']],
   ['2001:db8::/32', ['2001:db8::1', '2001:DB8:ffff::'], ['2001:db9::', '32.1.13.184']],
@@ -64,6 +65,13 @@ test('one of sixty thousand networks is found about as quickly as one of a few, 
   expect(turns).toBeGreaterThan(10);
   timeOf(few);
   expect(timeOf(set)).toBeLessThan(20 * timeOf(few));
+});
+
+test.each([0, 1, 2, 1000, 1001, 2001])('a set of %i lines is the same whether it is built at once or gradually', async (count) => {
+  const lines = Array.from({ length: count }, (_, n) => `10.0.${n >> 8}.${n & 255}`);
+  const [once, gradually] = [addressSet(lines), await AddressSet.gradually(lines)];
+  expect(lines.filter((line) => !once.has(line) || !gradually.has(line))).toEqual([]);
+  expect([once.empty, gradually.empty, gradually.has('10.1.0.0')]).toEqual([count === 0, count === 0, false]);
 });
 
 test('invalid lines match nothing, are reported, and do not affect other lines', () => {

@@ -364,7 +364,9 @@ describe('a certificate', () => {
     const organization = { name: 'organizationName', value: 'Example' };
     expect(await described([organization, { name: 'commonName', value: 'An authority' }])).toMatchObject({ issuer: 'An authority' });
     expect(await described([{ name: 'countryName', value: 'DE' }, organization])).toMatchObject({ issuer: 'C=DE, O=Example' });
-    expect((await described(Array.from({ length: 6 }, () => ({ name: 'organizationName', value: 'o'.repeat(60) })))).issuer).toMatch(/^(O=o{60}, ){3}O=o{60},$/);
+    expect((await described(Array.from({ length: 6 }, () => ({ name: 'organizationName', value: 'o'.repeat(60) })))).issuer).toMatch(
+      /^(O=o{60}, ){3}O=o{60},$/,
+    );
     const names = Array.from({ length: 101 }, (_, index) => `${index}.example`);
     expect((await described([organization], names)).names).toEqual(names.slice(0, 100));
   });
