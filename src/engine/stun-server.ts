@@ -3,6 +3,7 @@ import { isIPv6 } from 'node:net';
 import type { Logger } from 'pino';
 import { ConnectionShares, type ShareLimits } from '../rules/connection-shares.ts';
 import { networkOf } from '../rules/ip-address.ts';
+import { unmapped } from '../wire/mapped-address.ts';
 import { STUN_REQUEST_BYTES, stunResponse } from '../wire/stun.ts';
 import type { OwnedPorts } from '../wire/shared-ports.ts';
 import type { ByteSocket, SocketBackend, SocketServer } from '../wire/socket.ts';
@@ -124,7 +125,7 @@ export class StunServer {
   }
 
   #answer(message: Buffer, address: string, port: number): Buffer | undefined {
-    const host = address.startsWith('::ffff:') ? address.slice(7) : address;
+    const host = unmapped(address);
     return this.#mayAnswer(host) ? stunResponse(message, { host, port }) : undefined;
   }
 

@@ -1,14 +1,21 @@
 import http from 'node:http';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { logAcceptErrors } from '../../src/engine/limits/accept-errors.ts';
 import { addressOf, close, listen } from '../../src/http/listening.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 
-test('accepts that fail one after another are one line in the log', () => {
+test('accepts that fail one after another are one line in the log every ten seconds', () => {
   const log = new LogRecorder();
   const onError = logAcceptErrors(log.logger, 9001);
-  for (let i = 0; i < 1000; i++) onError(new Error('EMFILE'));
-  expect(log.entries).toMatchObject([{ port: 9001, unlogged: 0, msg: 'a listener failed to accept a connection' }]);
+  let now = 0;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
+  for (const ms of [0, ...Array.from({ length: 999 }, () => 9999), 10_000, 19_999, 20_000]) {
+    now = ms;
+    onError(new Error('EMFILE'));
+  }
+  clock.mockRestore();
+  const line = { port: 9001, msg: 'a listener failed to accept a connection' };
+  expect(log.entries).toMatchObject([{ ...line, unlogged: 0 }, { ...line, unlogged: 999 }, { ...line, unlogged: 1 }]);
 });
 
 test('the port of the API survives them, and still refuses a port that is taken', async () => {

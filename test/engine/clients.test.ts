@@ -199,7 +199,8 @@ test('clients are found by their keys, also when those were exchanged, and count
   for (const entry of [one, two, none]) clients.add(entry);
   const found = (...keys: string[]) => keys.map((key) => [clients.byKeyId(keyIdOf(key))?.wanted.id, clients.byVisitorKey(visitorKeyOf(key))?.wanted.id]);
   expect(found('one', 'two', 'three', 'four')).toEqual([[1, 1], [2, 2], [3, undefined], [undefined, undefined]]);
-  const update = async (entry: ClientEntry, wanted: Partial<WantedClient>) => clients.update(entry, { ...entry.wanted, ...CLIENT, ...wanted }, await visitorLists(CLIENT));
+  const update = async (entry: ClientEntry, wanted: Partial<WantedClient>) =>
+    clients.update(entry, { ...entry.wanted, ...CLIENT, ...wanted }, await visitorLists(CLIENT));
   await update(one, { id: 1, vkey: 'two', ipWhitePassword: 'x' });
   await update(two, { id: 2, vkey: 'four', ipWhitePassword: '' });
   expect(found('one', 'two', 'four')).toEqual([[undefined, undefined], [1, 1], [2, undefined]]);

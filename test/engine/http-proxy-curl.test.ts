@@ -56,10 +56,11 @@ describeWith('curl', 'curl through httpProxy', () => {
 
   test('asks for one of the accounts of the proxy, which replace the login of the client', async () => {
     const { server, port } = await startProxy({}, { accounts: [{ user: 'alice', password: 'hers' }] });
-    await server.engine.apply({ kind: 'client', client: LOGIN });
     const target = await startHttpTarget();
     const status = async (login: string) =>
       (await curl(['-o', '/dev/null', '-w', '%{http_code}', '-x', `http://${login}127.0.0.1:${port}`, `http://127.0.0.1:${target.port}/`])).stdout;
+    expect(await status('')).toBe('407');
+    await server.engine.apply({ kind: 'client', client: LOGIN });
     expect(await status('alice:hers@')).toBe('200');
     for (const login of [`${LOGIN.basicUser}:${encodeURIComponent(LOGIN.basicPassword)}@`, 'alice:wrong@', '']) expect(await status(login)).toBe('407');
     expect(target.requests).toHaveLength(1);

@@ -7,6 +7,7 @@ import { StunServer } from '../../src/engine/stun-server.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { stunMapped, stunRequest } from '../../src/wire/stun.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
+import { describeWithIpv6 } from '../support/programs.ts';
 import { closed, occupyPort, readAll, roundTrip, startEcho, startTarget, type Target, visit, visitUntilClosed } from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
 import { startVisitor } from '../support/visitor.ts';
@@ -118,8 +119,8 @@ test('when the server is drained, a direct path ends with its last connection', 
 });
 
 /** A STUN server on ports of its own. */
-async function stunServer(port = 0): Promise<{ stunServer: StunServer; ports: readonly number[] }> {
-  const stunServer = new StunServer({ sockets: netBackend, log: pino({ level: 'silent' }), host: '127.0.0.1', port });
+async function stunServer(port = 0, host = '127.0.0.1'): Promise<{ stunServer: StunServer; ports: readonly number[] }> {
+  const stunServer = new StunServer({ sockets: netBackend, log: pino({ level: 'silent' }), host, port });
   return { stunServer, ports: await stunServer.ports() };
 }
 
@@ -148,6 +149,20 @@ test("the STUN server returns the client's address, over UDP and TCP, and ignore
   expect(stunMapped(answer ?? Buffer.alloc(0), request)).toEqual({ host: '127.0.0.1', port: tcp.localPort });
   await service.close();
   await closed(tcp);
+});
+
+describeWithIpv6('a STUN server on all addresses', () => {
+  test('returns an IPv4 address as such', async () => {
+    const { stunServer: service, ports } = await stunServer(0, '');
+    const socket = dgram.createSocket('udp4').bind(0, '127.0.0.1');
+    await once(socket, 'listening');
+    const request = stunRequest();
+    socket.send(request, ports[1] ?? 0, '127.0.0.1');
+    const [answer]: Buffer[] = await once(socket, 'message');
+    expect(stunMapped(answer ?? Buffer.alloc(0), request)).toEqual({ host: '127.0.0.1', port: socket.address().port });
+    socket.close();
+    await service.close();
+  });
 });
 
 test('the STUN server answers one address only so often', async () => {

@@ -203,3 +203,20 @@ test('streams are reset until exactly three quarters of the limit are held', () 
   budget.add(1000);
   expect(reset).toEqual([0]);
 });
+
+test('a session may hold 128 MB, and its streams get less credit above 16 MB', () => {
+  let unread = 0;
+  let resets = 0;
+  const reset = (): void => {
+    resets++;
+    budget.add(-unread);
+  };
+  const budget: UnreadBudget = new UnreadBudget(() => [{ peer: '192.0.2.1', recount: () => unread, reset }]);
+  const seen = [16 * MB, 16 * MB + 1, 128 * MB, 128 * MB + 1].map((bytes) => {
+    budget.add(bytes - unread);
+    unread = bytes;
+    budget.count();
+    return [budget.tight, resets];
+  });
+  expect(seen).toEqual([[false, 0], [true, 0], [true, 0], [false, 1]]);
+});
