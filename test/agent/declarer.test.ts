@@ -1,8 +1,8 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { Declarer } from '../../src/agent/declarer.ts';
 import type { Declaration, DeclaredEntry } from '../../src/wire/declaration.ts';
 import { DECLARED_AT_ONCE } from '../../src/wire/declared.ts';
-import { declaredTunnelOf } from '../support/declared-entries.ts';
+import { declaredHostOf, declaredTunnelOf } from '../support/declared-entries.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 
 function tunnel(name: string, port = 0): DeclaredEntry {
@@ -128,4 +128,78 @@ test('a refusal is logged once, with a note that the previous record stays activ
   answer('a', 5, 'the port is not allowed');
   expect(log.entries.map(({ msg }) => msg)).toContainEqual(expect.stringContaining('the server refuses it: the port is not allowed'));
   declarer.lost();
+});
+
+test('a tunnel and a host of one name are two entries, each with its whole declaration, its record and its changes of state', () => {
+  const log = new LogRecorder();
+  const said: Declaration[] = [];
+  const events: unknown[] = [];
+  const declarer = new Declarer({
+    log: log.logger,
+    onEstablished: (entry, state) => events.push([entry.kind, state]),
+    onLost: () => events.push('lost'),
+  });
+  const web = { kind: 'tunnel', name: 'web', tunnel: declaredTunnelOf({ mode: 'udp', targets: ['1', '2'] }) } as const;
+  const site = { kind: 'host', name: 'web', host: declaredHostOf({ host: '', platformPrefix: 'p', platformDomainId: 'd', targets: ['3'] }) } as const;
+  const answer = (kind: 'tunnel' | 'host', id: number, port: number, error = ''): void =>
+    declarer.answered({ type: 'declared', kind, name: 'web', id, port, error });
+  const states = () => log.entries.map(({ level, msg, state }) => [level, msg, state]);
+  declarer.set([web, site]);
+  declarer.lost();
+  expect(events).toEqual([]);
+  declarer.connected((message) => said.push(message));
+  expect(said.splice(0)).toEqual([{ type: 'tunnel', name: 'web', tunnel: web.tunnel }, { type: 'host', name: 'web', host: site.host }]);
+  answer('host', 7, 0);
+  answer('tunnel', 7, 9001);
+  // Nothing has been asked.
+  answer('tunnel', 8, 9002);
+  expect([declarer.entryOf('host', 7), declarer.entryOf('tunnel', 7), declarer.entryOf('tunnel', 8)]).toEqual(['web', 'web', undefined]);
+  expect(events.splice(0)).toEqual([['host', { id: 7, port: 0, error: '' }], ['tunnel', { id: 7, port: 9001, error: '' }]]);
+  declarer.set([web]);
+  expect(said.splice(0)).toEqual([{ type: 'withdraw', kind: 'host', name: 'web' }]);
+  answer('host', 7, 0);
+  expect([declarer.entryOf('host', 7), declarer.stateOf(site), declarer.stateOf(web)]).toEqual([undefined, undefined, { id: 7, port: 9001, error: '' }]);
+  declarer.set([{ ...web, tunnel: declaredTunnelOf({ port: 5 }) }]);
+  answer('tunnel', 0, 0, 'no more');
+  expect(states()).toEqual([
+    [30, 'host web: p below d to 3 (id 7)', { event: 'established', kind: 'host', name: 'web', id: 7, port: 0 }],
+    [30, 'tunnel web: udp on port 9001 to 1, 2 (id 7)', { event: 'established', kind: 'tunnel', name: 'web', id: 7, port: 9001 }],
+    [30, 'host web: withdrawn', { event: 'withdrawn', kind: 'host', name: 'web' }],
+    [
+      40,
+      'tunnel web: the server refuses it: no more; trying again every 30 s',
+      { event: 'refused', kind: 'tunnel', name: 'web', id: 0, error: 'no more' },
+    ],
+  ]);
+  declarer.connected(() => undefined);
+  declarer.lost();
+  declarer.lost();
+  expect(events).toEqual(['lost', 'lost']);
+});
+
+test('what was refused is declared again every 30 seconds, and not after the session', () => {
+  jest.useFakeTimers();
+  try {
+    const { declarer, said, connect, answer } = setUp();
+    declarer.set([tunnel('a', 1), tunnel('b', 2), tunnel('c', 3)]);
+    connect();
+    said.length = 0;
+    answer('a', 0, 'taken');
+    answer('c', 3);
+    jest.advanceTimersByTime(20_000);
+    answer('b', 0, 'taken');
+    jest.advanceTimersByTime(9999);
+    expect(said.splice(0)).toEqual([]);
+    jest.advanceTimersByTime(1);
+    expect(said.splice(0)).toEqual(['tunnel a', 'tunnel b']);
+    answer('a', 1);
+    answer('b', 0, 'taken');
+    jest.advanceTimersByTime(30_000);
+    expect(said.splice(0)).toEqual(['tunnel b']);
+    answer('b', 0, 'taken');
+    declarer.lost();
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
 });

@@ -70,8 +70,12 @@ test('a side names at most so many places, the public one first, and none that m
 test('a probe is believed only from the peer, with the same password and the nonces of this path', () => {
   const nonces = { visitor: randomBytes(32).toString('hex'), agent: randomBytes(32).toString('hex') };
   const [visitor, agent] = [new PathKey('visitor', 'password', nonces), new PathKey('agent', 'password', nonces)];
-  expect(agent.read(visitor.probe(Probe.CHOOSE))).toBe(Probe.CHOOSE);
-  expect(visitor.read(agent.probe(Probe.ANSWER))).toBe(Probe.ANSWER);
+  const kinds = Object.values(Probe);
+  expect(kinds).toEqual([1, 2, 3, 4, 5]);
+  for (const kind of kinds) expect([agent.read(visitor.probe(kind)), visitor.read(agent.probe(kind))]).toEqual([kind, kind]);
+  // A probe of one kind is not another one's.
+  const ask = visitor.probe(Probe.ASK);
+  for (const kind of [0, 2, 3, 4, 5, 6]) expect(agent.read(Buffer.concat([ask.subarray(0, 1), Buffer.of(kind), ask.subarray(2)]))).toBeUndefined();
   expect(visitor.psk).toEqual(agent.psk);
   expect(visitor.read(visitor.probe(Probe.ASK))).toBeUndefined();
   expect(agent.read(new PathKey('visitor', 'guessed', nonces).probe(Probe.ASK))).toBeUndefined();

@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { existsSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
+import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { afterEach, expect, test } from '@jest/globals';
 import { agentStatus } from '../../src/agent/program.ts';
 import { askAgents } from '../../src/agent/status/ask-agents.ts';
+import { runtimeDirectory } from '../../src/agent/status/runtime-directory.ts';
 import type { Snapshot } from '../../src/agent/status/snapshot-schema.ts';
 import { serveStatus } from '../../src/agent/status/status-socket.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
@@ -16,6 +18,12 @@ const before = process.env['ADIT_RUNTIME_DIR'];
 afterEach(() => {
   if (before === undefined) delete process.env['ADIT_RUNTIME_DIR'];
   else process.env['ADIT_RUNTIME_DIR'] = before;
+});
+
+test('the sockets of agents are where the environment says, or in a directory of the user', () => {
+  expect(runtimeDirectory({ ADIT_RUNTIME_DIR: '/own', XDG_RUNTIME_DIR: '/run/user/1' })).toBe('/own');
+  expect(runtimeDirectory({ XDG_RUNTIME_DIR: '/run/user/1' })).toBe('/run/user/1/adit');
+  expect(runtimeDirectory({ ADIT_RUNTIME_DIR: '', XDG_RUNTIME_DIR: '' })).toBe(path.join(os.tmpdir(), `adit-${process.getuid?.() ?? os.userInfo().username}`));
 });
 
 test('a running agent says its state, as text or JSON, when all agents are asked, or those with its configuration file', async () => {

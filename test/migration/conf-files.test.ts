@@ -175,6 +175,9 @@ describe('nps.conf', () => {
       { line: 2, text: expect.stringContaining('key=value') },
       { line: 3, key: 'web_port', text: expect.stringContaining('second time') },
     ]);
+    const { text, problems } = settingsFileOf('nonsense\nnonsense\n=x\n; a comment\n', '/etc/nps');
+    expect(problems.map(({ line }) => line)).toEqual([1, 2, 3]);
+    expect(text).toBe(settingsFileOf('', '/etc/nps').text);
   });
 });
 

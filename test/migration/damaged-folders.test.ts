@@ -121,6 +121,18 @@ test('there are at least 40 kinds of damage', () => {
   expect(damages.length).toBeGreaterThanOrEqual(40);
 });
 
+// In a long form, the next test has all of it.
+if (isShort) {
+  test('a dry run names each kind of damage by file, record and field', async () => {
+    const store = await databases.openEmpty();
+    for (const [damage, files, source, field, reason] of damages) {
+      const { problems, outcome } = await importFolder(store, npsFolder({ ...sound, ...files }), { dryRun: true });
+      expect([damage, problems]).toEqual([damage, expect.arrayContaining([{ source, field, text: expect.stringMatching(reason) }])]);
+      expect([damage, outcome]).toEqual([damage, 'refused']);
+    }
+  });
+}
+
 test.each(isShort ? damages.filter((_damage, at) => at % 4 === 0) : damages)(
   '%s: the import names file, record and field, and writes nothing; it can leave the record out',
   async (_damage, files, source, field, reason) => {
