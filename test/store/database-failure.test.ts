@@ -67,6 +67,7 @@ test.each(
     ["SQLite's lock, through the adapter", adapter({ originalCode: '5' }), 'DATABASE_BUSY'],
     ["SQLite's extended code, through the adapter", adapter({ originalCode: `${5 + 256}` }), 'DATABASE_BUSY'],
     ["PostgreSQL's code, through the adapter", adapter({ originalCode: '53100' }), 'DATABASE_FULL'],
+    ["the adapter's own error, at the end of a transaction", Object.assign(new Error('commit'), { cause: { originalCode: '53100' } }), 'DATABASE_FULL'],
     ...([[5, 'BUSY'], [6, 'BUSY'], [8, 'READ_ONLY'], [10, 'UNAVAILABLE'], [11, 'UNAVAILABLE'], [13, 'FULL'], [14, 'UNAVAILABLE'], [26, 'UNAVAILABLE']] as const)
       .map(([code, failure]) => [`SQLite's code ${code}`, adapter({ originalCode: String(code + 512) }), `DATABASE_${failure}`] as const),
     ...([1, 2067, 1299] as const).map((code) => [`SQLite's code ${code}`, adapter({ originalCode: String(code) }), undefined] as const),

@@ -21,3 +21,17 @@ test('what happens here is news again after the work of another node has failed'
   expect(sent).toEqual([['client', 2]]);
   records.stop();
 });
+
+test('other nodes are told of clients, tunnels and hosts, each once', async () => {
+  let tell: (event: EngineEvent) => void = () => {};
+  const sent: ChangedRecord[] = [];
+  const watch = (listener: typeof tell) => {
+    tell = listener;
+    return () => {};
+  };
+  const records = new ChangedRecords({ watch }, (changed) => sent.push(...changed));
+  for (const kind of ['host', 'tunnel', 'client', 'tunnel'] as const) tell({ kind, id: 7 });
+  await eventually(() => sent, (all) => all.length > 0);
+  expect(sent).toEqual([['host', 7], ['tunnel', 7], ['client', 7]]);
+  records.stop();
+});

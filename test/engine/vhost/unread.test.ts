@@ -268,7 +268,7 @@ test('what waits in a session is counted until it is sent, and resumes what wait
   const state = { outboundQueueSize: 0 };
   const session = { socket: { remoteAddress: '192.0.2.1' }, state, destroyed: false };
   const unread = { tight: false, open: () => undefined, add: (bytes: number) => counted.push(bytes), close: () => counted.push(NaN) };
-  const outbound = new Http2Outbound(session, unread, () => undefined);
+  const outbound = new Http2Outbound(session, unread, () => counted.push(Infinity));
   outbound.add(300_000);
   // The session has sent it already.
   expect([outbound.full, counted]).toEqual([false, []]);
@@ -292,6 +292,10 @@ test('what waits in a session is counted until it is sent, and resumes what wait
     }),
   ]);
   expect([resumed, outbound.full, outbound.recount(), counted.at(-1)]).toEqual([['first', 'second'], false, 0, -280_000]);
+  // The account cuts it off if it holds most of what a visitor does not read.
+  expect(outbound.peer).toBe('192.0.2.1');
+  outbound.reset();
+  expect(counted.at(-1)).toBe(Infinity);
   outbound.close();
   expect(counted.at(-1)).toBeNaN();
 });
