@@ -192,3 +192,49 @@ test('guesses that other servers report guard a name as those made here: three a
   for (let n = 0; n < 2; n++) attempts.hear({ credential: 'login', address: '192.0.2.1', name: 'victim' }, now);
   expect(times(2, () => fail(attempts, '192.0.2.1', 'victim'))).toEqual([0, 60_000]);
 });
+
+test('10,000 addresses and 10,000 names are remembered; beyond that, those that failed first are forgotten', () => {
+  const attempts = new Attempts();
+  const wait = (address: string, name: string) => attempts.begin('basic', address, name, now).wait;
+  for (let n = 0; n < 10; n++) wait('192.0.2.1', 'name 0');
+  for (let n = 1; n < 10_000; n++) wait(`address ${n}`, `name ${n}`);
+  expect(wait('192.0.2.1', 'name 1')).toBe(60_000);
+  wait('address 10000', 'name 1');
+  expect(wait('192.0.2.1', 'name 1')).toBe(0);
+  const others = new Attempts();
+  for (let n = 0; n < 60; n++) others.begin('basic', `address ${n}`, 'victim', now);
+  for (let n = 1; n < 10_000; n++) others.begin('basic', `address ${n}`, `name ${n}`, now);
+  expect(others.begin('basic', 'another', 'victim', now).wait).toBe(60_000);
+  others.begin('basic', 'another', 'name 10000', now);
+  expect(others.begin('basic', 'another', 'victim', now).wait).toBe(0);
+});
+
+test('names that differ only behind their 64th character are one', () => {
+  const attempts = new Attempts();
+  const name = 'n'.repeat(64);
+  for (let n = 0; n < 60; n++) attempts.begin('basic', `address ${n}`, `${name}${n}`, now);
+  expect([attempts.begin('basic', 'another', `${name}x`, now).wait, attempts.begin('basic', 'another', name.slice(1), now).wait]).toEqual([60_000, 0]);
+  expect(attempts.lockouts(now).map(({ source }) => source)).toEqual([name]);
+});
+
+test('wrong keys: three without a delay, then a quarter of a second, which doubles up to four; ten minutes after the last, they are forgotten', () => {
+  const delays = Array.from({ length: 10 }, (_, failures) => {
+    const attempts = new Attempts();
+    for (let n = 0; n < failures; n++) attempts.keyFailed('192.0.2.1', now, `key ${n}`);
+    return attempts.queueKey('192.0.2.1', now, { lastSeenAt: '' });
+  });
+  expect(delays).toEqual([0, 0, 0, 250, 500, 1000, 2000, 4000, 4000, 4000]);
+  const attempts = new Attempts();
+  for (let n = 0; n < 5; n++) attempts.keyFailed('192.0.2.1', now, `key ${n}`);
+  expect([attempts.queueKey('192.0.2.1', now + 600_000, { lastSeenAt: '' }), attempts.queueKey('192.0.2.1', now + 600_001, { lastSeenAt: '' })]).toEqual([1000, 0]);
+  const many = new Attempts();
+  for (let n = 0; n < 100; n++) many.keyFailed('192.0.2.1', now, `key ${n}`);
+  expect(many.queueKey('192.0.2.1', now, { lastSeenAt: '192.0.2.1' })).toBe(0);
+  // Of 100 wrong keys, the last 64 are known.
+  expect([99, 36, 35].map((n) => many.keyFailed('192.0.2.1', now, `key ${n}`))).toEqual([false, false, true]);
+  expect(many.queueKey('192.0.2.1', now, { lastSeenAt: '192.0.2.1' })).toBe(4000);
+  for (let n = 1; n < 10_000; n++) many.keyFailed(`address ${n}`, now, 'key');
+  expect(many.queueKey('192.0.2.1', now + 10_000, { lastSeenAt: '' })).toBe(4000);
+  many.keyFailed('address 10000', now, 'key');
+  expect(many.queueKey('192.0.2.1', now + 20_000, { lastSeenAt: '' })).toBe(0);
+});

@@ -15,6 +15,12 @@ describe('a list of ports', () => {
     ]);
   });
 
+  test('that touch are merged, those with a port between them are not', () => {
+    expect(parsePortRanges('4-5,1-3')).toEqual([{ from: 1, to: 5 }]);
+    expect(parsePortRanges('5-6,1-3')).toEqual([{ from: 1, to: 3 }, { from: 5, to: 6 }]);
+    expect(parsePortRanges('1-9,2-3')).toEqual([{ from: 1, to: 9 }]);
+  });
+
   test('that is blank allows every port', () => {
     expect(parsePortRanges('  ')).toEqual([]);
     expect(allowsPort([], 65535)).toBe(true);
