@@ -226,7 +226,10 @@ test('wrong keys: three without a delay, then a quarter of a second, which doubl
   expect(delays).toEqual([0, 0, 0, 250, 500, 1000, 2000, 4000, 4000, 4000]);
   const attempts = new Attempts();
   for (let n = 0; n < 5; n++) attempts.keyFailed('192.0.2.1', now, `key ${n}`);
-  expect([attempts.queueKey('192.0.2.1', now + 600_000, { lastSeenAt: '' }), attempts.queueKey('192.0.2.1', now + 600_001, { lastSeenAt: '' })]).toEqual([1000, 0]);
+  expect([attempts.queueKey('192.0.2.1', now + 600_000, { lastSeenAt: '' }), attempts.queueKey('192.0.2.1', now + 600_001, { lastSeenAt: '' })]).toEqual([
+    1000,
+    0,
+  ]);
   const many = new Attempts();
   for (let n = 0; n < 100; n++) many.keyFailed('192.0.2.1', now, `key ${n}`);
   expect(many.queueKey('192.0.2.1', now, { lastSeenAt: '192.0.2.1' })).toBe(0);

@@ -40,7 +40,10 @@ test('prefix and pattern make the host', () => {
 
 test('pattern and host have 253 characters at most; a label of digits is not the last one', () => {
   const wildcard = (length: number) => `*.${'a.'.repeat((length - 4) / 2)}${'b'.repeat(2 + length % 2)}`;
-  expect([wildcard(252), wildcard(253), wildcard(254)].map((text) => [text.length, 'wildcard' in platformWildcard(text)])).toEqual([[252, true], [253, true], [254, false]]);
+  expect([wildcard(252), wildcard(253), wildcard(254)].map((text) => [text.length, 'wildcard' in platformWildcard(text)])).toEqual([[252, true], [253, true], [
+    254,
+    false,
+  ]]);
   expect([platformHost(wildcard(252), 'cc')?.length, platformHost(wildcard(252), 'ccc')]).toEqual([253, undefined]);
   expect([platformWildcard('*.1.example'), platformWildcard('*.example.1')]).toEqual([{ wildcard: '*.1.example' }, { fault: 'name' }]);
 });

@@ -132,8 +132,8 @@ describe('names and addresses', () => {
   });
 
   test('a wildcard of unrelated owners is recognized', () => {
-    const patterns = ['*.com', '*.co.uk', '*.github.io', '*.localdomain', '*.ck', '*.a.ck', '*.example.com', '*.a.github.io', 'com', 'github.io'];
-    expect(patterns.filter(coversPublicSuffix)).toEqual(['*.com', '*.co.uk', '*.github.io', '*.localdomain', '*.ck', '*.a.ck']);
+    const patterns = ['*.com', '*.co.uk', '*.github.io', '*.localdomain', '*.ck', '*.a.ck', '*.a_b', '*.example.com', '*.a.github.io', 'com', 'github.io'];
+    expect(patterns.filter(coversPublicSuffix)).toEqual(['*.com', '*.co.uk', '*.github.io', '*.localdomain', '*.ck', '*.a.ck', '*.a_b']);
   });
 });
 

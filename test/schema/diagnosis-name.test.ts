@@ -1,9 +1,10 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { z } from 'zod';
 import type { Caller } from '../../src/rules/caller.ts';
+import { NameLookUps } from '../../src/schema/diagnosis/name-look-ups.ts';
 import { testDatabases } from '../support/database.ts';
 import { startDns } from '../support/dns.ts';
 import { freePort } from '../support/free-port.ts';
@@ -103,6 +104,108 @@ test('a tenant learns no address inside a network, and no machine but this serve
     expect(gate).toMatchObject({ outcome: 'UNKNOWN', explanation: `${name} leads to an address inside a network, which visitors elsewhere cannot reach` });
   }
   expect(await nameGate(api, 'inside.example.com')).toMatchObject({ explanation: expect.stringContaining('leads to 127.0.0.2, which is not this server') });
+});
+
+test('each network that visitors elsewhere cannot reach is one, from its first address to its last', async () => {
+  const { api } = await open({ 'adit.example.com': '203.0.113.5' });
+  const inside = [
+    ['0.0.0.0', '0.255.255.255'],
+    ['10.0.0.0', '10.255.255.255'],
+    ['100.64.0.0', '100.127.255.255'],
+    ['127.0.0.0', '127.255.255.255'],
+    ['169.254.0.0', '169.254.255.255'],
+    ['172.16.0.0', '172.31.255.255'],
+    ['192.168.0.0', '192.168.255.255'],
+    ['[::]', '[::1]'],
+    ['[fc00::]', '[fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]'],
+    ['[fe80::]', '[febf:ffff:ffff:ffff:ffff:ffff:ffff:ffff]'],
+  ].flat();
+  const outside = ['1.0.0.0', '9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0', '126.255.255.255', '128.0.0.0', '169.253.255.255', '169.255.0.0'];
+  const more = ['172.15.255.255', '172.32.0.0', '192.167.255.255', '192.169.0.0', '[::2]', '[fbff::]', '[fe00::]', '[fe7f::]', '[fec0::]', '[2001:db8::1]'];
+  // Addresses of this machine lead here, whatever network they are in.
+  const own = new Set(api.services.names.machineAddresses());
+  for (const [index, host] of [...inside, ...outside, ...more].entries()) {
+    if (own.has(host.replaceAll(/[[\]]/g, ''))) continue;
+    const gate = await nameGate(api, host, { kind: 'user', userId: index + 1 });
+    const where = index < inside.length ? 'leads to an address inside a network' : 'which is not this server';
+    expect([host, gate?.outcome, gate?.explanation]).toEqual([host, 'UNKNOWN', expect.stringContaining(where)]);
+  }
+});
+
+test('of a name with many addresses, eight are compared and shown', async () => {
+  const { api } = await open({ 'adit.example.com': '203.0.113.5' });
+  const addresses = Array.from({ length: 9 }, (_, n) => `198.51.100.${n}`);
+  jest.spyOn(api.services.names, 'addressesOf').mockImplementation(async (_share, name) => ({
+    kind: 'found',
+    addresses: name === 'adit.example.com' ? ['203.0.113.5'] : addresses,
+  }));
+  expect(await nameGate(api, 'many.example.com')).toMatchObject({
+    explanation: expect.stringContaining(`leads to ${addresses.slice(0, 8).join(', ')}, which`),
+  });
+  addresses.unshift('203.0.113.5');
+  expect(await nameGate(api, 'many.example.com')).toMatchObject({ explanation: expect.stringContaining('leads to 203.0.113.5, an address of this server') });
+});
+
+describe('look-ups', () => {
+  const failed = (code: string) => Object.assign(new Error(code), { code });
+  /** Look-ups whose resolver answers so for IPv4 and for IPv6. */
+  function answering(four: () => Promise<string[]>, six: () => Promise<string[]>): NameLookUps {
+    const names = new NameLookUps();
+    jest.spyOn(names.resolver, 'resolve4').mockImplementation(four);
+    jest.spyOn(names.resolver, 'resolve6').mockImplementation(six);
+    return names;
+  }
+  const found = (...addresses: string[]) => async () => addresses;
+  const refused = (code: string) => () => Promise.reject(failed(code));
+  const limited = { kind: 'limited' };
+
+  test.each([
+    [found('192.0.2.1'), found('2001:db8::1'), { kind: 'found', addresses: ['192.0.2.1', '2001:db8::1'] }],
+    [found('192.0.2.1'), refused('ESERVFAIL'), { kind: 'found', addresses: ['192.0.2.1'] }],
+    [refused('ENODATA'), found('2001:db8::1'), { kind: 'found', addresses: ['2001:db8::1'] }],
+    [refused('ENODATA'), refused('ENOTFOUND'), { kind: 'none' }],
+    [found(), refused('ENODATA'), { kind: 'none' }],
+    [refused('ENODATA'), refused('ETIMEOUT'), { kind: 'unknown', problem: 'ETIMEOUT' }],
+    [refused('ESERVFAIL'), refused('ENOTFOUND'), { kind: 'unknown', problem: 'ESERVFAIL' }],
+    [() => Promise.reject(new Error('no code')), found(), { kind: 'unknown', problem: 'EUNKNOWN' }],
+  ])('%#: the answers for IPv4 and IPv6 together', async (four, six, answer) => {
+    expect(await answering(four, six).addressesOf('a', 'a.example', 0)).toEqual(answer);
+  });
+
+  test('of a caller are ten at once, then one in five seconds', async () => {
+    const names = answering(found('192.0.2.1'), found());
+    const kinds = async (count: number, at: number) => {
+      let allowed = 0;
+      for (let n = 0; n < count; n++) if ((await names.addressesOf('a', 'a.example', at)).kind === 'found') allowed++;
+      return allowed;
+    };
+    expect([await kinds(12, 0), await kinds(2, 4999), await kinds(2, 5000), await kinds(3, 15_000)]).toEqual([10, 0, 1, 2]);
+  });
+
+  test('under way are one of a caller, and 16 in all', async () => {
+    const waiting: Array<(addresses: string[]) => void> = [];
+    const names = answering(() => new Promise((resolve) => waiting.push(resolve)), found());
+    const begun = Array.from({ length: 16 }, (_, n) => names.addressesOf(`caller ${n}`, 'a.example', 0));
+    expect([await names.addressesOf('caller 0', 'a.example', 0), await names.addressesOf('another', 'a.example', 0)]).toEqual([limited, limited]);
+    waiting[0]?.(['192.0.2.1']);
+    await begun[0];
+    begun.push(names.addressesOf('another', 'a.example', 0));
+    expect(waiting).toHaveLength(17);
+    for (const answer of waiting) answer(['192.0.2.1']);
+    expect((await Promise.all(begun)).map(({ kind }) => kind)).toEqual(Array.from({ length: 17 }, () => 'found'));
+  });
+
+  test('of 10,000 callers are counted; beyond that, who has looked nothing up for the longest time is forgotten', async () => {
+    const names = new NameLookUps();
+    const of = async (share: string) => (await names.addressesOf(share, '192.0.2.1', 0)).kind;
+    for (let n = 0; n < 10; n++) await of('first');
+    for (let n = 1; n < 10_000; n++) await of(`caller ${n}`);
+    expect(await of('first')).toBe('limited');
+    for (let n = 0; n < 9_999; n++) await of(`another ${n}`);
+    expect(await of('first')).toBe('limited');
+    for (let n = 0; n < 10_000; n++) await of(`more ${n}`);
+    expect(await of('first')).toBe('found');
+  });
 });
 
 test('a caller can look up ten names at once, and others are not affected', async () => {

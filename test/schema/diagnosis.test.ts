@@ -164,6 +164,14 @@ eitherDialect('diagnosis', (databases) => {
     expect(await near('shop.exampel.com')).toEqual([shop]);
     expect(await near('SHOPS.example.co:8080')).toEqual([shop]);
     expect(await near('shop.example.og')).toEqual([all, shop]);
+    // The five closest, of those that are equally close the oldest first.
+    const wide = await newHost(api, { clientId, host: 'bloog.example.com' });
+    const numbered = [];
+    for (const host of ['blog12.example.com', 'blog1.example.com', 'blog2.example.com', 'blog3.example.com', 'blog4.example.com']) {
+      numbered.push(await newHost(api, { clientId, host }));
+    }
+    expect(await near('blogs.example.com')).toEqual([wide - 1, ...numbered.slice(1)]);
+    expect(await near('blog1x.example.com:80')).toEqual([...numbered.slice(0, 2), wide - 1, ...numbered.slice(2, 4)]);
     // One host has this name; another one differs in three letters.
     expect([await near('shop.example.com'), await near('sssh.example.com')]).toEqual([[], []]);
   });
