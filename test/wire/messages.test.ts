@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import * as z from 'zod';
 import { agentInfoSchema, agentMessageSchema } from '../../src/wire/agent-messages.ts';
+import { readUnreadable } from '../../src/wire/declaration.ts';
 import { directMessageSchema } from '../../src/wire/direct-messages.ts';
 import { refusalSchema } from '../../src/wire/handshake-error.ts';
 import { nodeInfoSchema, nodeMessageSchema, nodeRequestSchema, nodeWelcomeSchema } from '../../src/wire/node-messages.ts';
@@ -85,4 +86,16 @@ function kindOf(described: Described, otherwise: string): string {
 test('the messages have the fields, values and limits of messages.txt, which other versions know, too', () => {
   const lines = Object.entries(messages).flatMap(([sender, schema]) => Array.from(linesOf(sender, describeSchema(schema))));
   expect(lines).toEqual(readFileSync(new URL('messages.txt', import.meta.url), 'utf8').trimEnd().split('\n'));
+});
+
+test('of a declaration that cannot be read, as much is read as can be', () => {
+  const problem = expect.any(String);
+  for (const kind of ['tunnel', 'host']) {
+    expect(readUnreadable({ type: kind, name: 'web', [kind]: {} })).toEqual({ problem, entry: { kind, name: 'web' } });
+    expect(readUnreadable({ type: kind, name: '' })).toEqual({ problem, entry: undefined });
+    expect(readUnreadable({ type: 'withdraw', kind, name: 'web' })).toBeUndefined();
+    expect(readUnreadable({ type: 'withdraw', kind, name: '' })).toEqual({ problem, entry: undefined });
+  }
+  expect(readUnreadable({ type: 'tunnel', name: 'web', tunnel: { mode: 'tcp', port: 70_000 } })?.problem).toMatch(/^tunnel\.port: /);
+  for (const other of [{ type: 'overview' }, {}, null]) expect(readUnreadable(other)).toBeUndefined();
 });

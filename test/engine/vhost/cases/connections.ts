@@ -21,6 +21,25 @@ export const connections: readonly Conversation[] = [
     ],
   },
   {
+    name: 'after requests that were sent ahead, the last one in part, its rest and more follow',
+    steps: [
+      visitor.says(request('GET /1'), request('GET /2'), request('GET /3').slice(0, 20)),
+      origin.sees(forwarded('GET /1')),
+      ...answer,
+      origin.sees(forwarded('GET /2')),
+      ...answer,
+      visitor.says(request('GET /3').slice(20)),
+      origin.sees(forwarded('GET /3')),
+      ...answer,
+      visitor.says(request('GET /4'), request('GET /5')),
+      origin.sees(forwarded('GET /4')),
+      ...answer,
+      origin.sees(forwarded('GET /5')),
+      ...answer,
+      ...get('/6'),
+    ],
+  },
+  {
     name: 'a request in chunks is followed by one that was sent with it',
     steps: [
       visitor.says(request('POST /1', 'Transfer-Encoding: chunked'), chunk('abc'), lastChunk, request('GET /2')),
