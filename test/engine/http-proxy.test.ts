@@ -94,6 +94,26 @@ test('requests that come at once are answered one after another, and a body pass
   expect(target.connections).toHaveLength(1);
 });
 
+test('bodies pass byte by byte as they come, both ways', async () => {
+  const { port } = await startProxy();
+  const target = await startTarget();
+  const accepted = target.accepted();
+  const visitor = await visit(port);
+  visitor.write(`POST http://127.0.0.1:${target.port}/ HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n`);
+  const socket = await accepted;
+  await readUntil(socket, '\r\n\r\n');
+  const pass = async (from: net.Socket, to: net.Socket, bytes: string) => {
+    for (const byte of bytes) {
+      from.write(byte);
+      expect(await readUntil(to, byte)).toBe(byte);
+    }
+  };
+  await pass(visitor, socket, 'abc');
+  socket.write('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n');
+  await readUntil(visitor, '\r\n\r\n');
+  await pass(socket, visitor, 'def');
+});
+
 test('a response without a length ends with its connection, for the visitor too', async () => {
   const { port } = await startProxy();
   const target = await startTarget((socket) => {

@@ -1,5 +1,5 @@
-import { expect, test } from '@jest/globals';
-import { HealthNews } from '../../../src/engine/nodes/health-news.ts';
+import { expect, jest, test } from '@jest/globals';
+import { HealthNews, type HealthNewsParts } from '../../../src/engine/nodes/health-news.ts';
 import type { HealthMessage } from '../../../src/wire/health.ts';
 import { eventually } from '../../support/eventually.ts';
 
@@ -26,4 +26,72 @@ test('a node that is busy gets reports on health when its session has taken the 
   waiting[0]?.();
   await eventually(() => sent, (count) => count === 2 * atOnce);
   news.stop();
+});
+
+/** What a node is sent in each turn, 50 ms each, if its session takes everything: the client, the record, and of which targets. */
+function turnsOf(parts: HealthNewsParts, isHome: (clientId: number) => boolean, fill: (news: HealthNews) => void, turns: number): string[][] {
+  jest.useFakeTimers();
+  try {
+    const news = new HealthNews(parts, isHome);
+    let sent: string[] = [];
+    const peer = { name: 'other', host: '', port: 1, bridgePort: 1 };
+    news.up({
+      peer,
+      send: (message) => {
+        if (message.type === 'health') sent.push([message.clientId, message.report.of, message.report.id, message.report.targets.length].join(' '));
+      },
+      whenTaken: (next) => next(),
+    });
+    fill(news);
+    const seen: string[][] = [];
+    for (let turn = 0; turn < turns; turn++) {
+      sent = [];
+      jest.advanceTimersByTime(turn === 0 ? 1 : 50);
+      seen.push(sent);
+    }
+    news.down('other');
+    news.add(1, reportOf('tunnel', 1, 0));
+    expect(jest.getTimerCount()).toBe(0);
+    return seen;
+  } finally {
+    jest.useRealTimers();
+  }
+}
+
+function reportOf(of: HealthMessage['of'], id: number, count: number): HealthMessage {
+  return { type: 'health', of, id, targets: Array.from({ length: count }, (_, n) => ({ target: `t:${n}`, healthy: true, failures: 0, ageMs: 0, error: '' })) };
+}
+
+test('a node that can be reached gets what the agents of this one have reported, a part in each turn, the clients in round-robin order', () => {
+  const records = [
+    { of: 'tunnel', id: 1, clientId: 7 },
+    { of: 'host', id: 1, clientId: 7 },
+    { of: 'tunnel', id: 2, clientId: 8 },
+    { of: 'tunnel', id: 3, clientId: 9 },
+  ] as const;
+  const parts: HealthNewsParts = {
+    checkedRecords: (of) => records.filter(({ clientId }) => of(clientId)),
+    healthReports: ({ of, id }) => [reportOf(of, id, 50), reportOf(of, id, 49)],
+  };
+  // 64 KB are two reports of 50 targets, and one more begins.
+  expect(turnsOf(parts, (clientId) => clientId !== 9, () => undefined, 4)).toEqual([
+    ['7 tunnel 1 50', '8 tunnel 2 50', '7 tunnel 1 49'],
+    ['8 tunnel 2 49', '7 host 1 50', '7 host 1 49'],
+    [],
+    [],
+  ]);
+});
+
+test('more than 64 reports of a client that wait are replaced by what is known of the record when its turn comes', () => {
+  const parts: HealthNewsParts = { checkedRecords: () => [], healthReports: ({ of, id }) => [reportOf(of, id, 3)] };
+  const sent = turnsOf(parts, () => true, (news) => {
+    for (let nth = 0; nth < 64; nth++) news.add(7, reportOf(nth % 2 === 0 ? 'tunnel' : 'host', 1, nth === 63 ? 2 : 1));
+    news.add(8, reportOf('tunnel', 9, 2));
+    news.add(7, reportOf('host', 2, 1));
+    news.add(7, reportOf('tunnel', 1, 1));
+    news.add(7, reportOf('tunnel', 1, 1));
+  }, 3);
+  const all = sent.flat();
+  // Those of the record that is sent whole are no longer needed.
+  expect(all).toEqual(['7 host 1 1', '8 tunnel 9 2', ...Array.from({ length: 30 }, () => '7 host 1 1'), '7 host 1 2', '7 host 2 3', '7 tunnel 1 3']);
 });
