@@ -398,6 +398,9 @@ eitherDialect('diagnosis', (databases) => {
     const hostId = await newHost(api, { clientId: id, host: 'a.com', location: '/x', targets: ['80'] });
     const all = async (variables = {}) => codesOf(await api.record(askCodes, { host: 'a.com', path: '/x', scheme: 'HTTP', ...variables }));
     const code = async (name: string, variables = {}) => (await all(variables))[name];
+    const explained = z.object({ gates: z.array(z.object({ name: z.string(), explanation: z.string() })) });
+    const said = async (gate: string) =>
+      explained.parse(await diagnosis(api, { host: 'a.com', path: '/x' })).gates.find(({ name }) => name === gate)?.explanation;
     const client = (data: Parameters<typeof db.client.update>[0]['data']) => db.client.update({ where: { id }, data });
     const elsewhere = ['CERTIFICATE', 'ENABLED', 'OWNER', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'].map((name) => [name, 'UNKNOWN NO_RULE']);
     expect(await all({ host: 'b.com' })).toEqual({ ROUTE: 'STOPPED NO_HOST_MATCHES: ADD_HOST', ...Object.fromEntries(elsewhere) });
@@ -468,16 +471,21 @@ eitherDialect('diagnosis', (databases) => {
 
     await client({ expiresAt: new Date('2099-01-01') });
     expect(await code('OWNER')).toBe('PASSED UNASSIGNED_UNTIL');
+    expect(await said('OWNER')).toBe(`client ${id} belongs to nobody and expires at 2099-01-01T00:00:00.000Z`);
     await client({ expiresAt: new Date(0) });
     expect(await code('OWNER')).toBe('STOPPED CLIENT_EXPIRED: EXTEND_CLIENT');
+    expect(await said('OWNER')).toBe(`client ${id} expired at 1970-01-01T00:00:00.000Z`);
     await client({ expiresAt: null, userId: user.id });
     expect(await code('OWNER')).toBe('PASSED OWNED');
     await db.user.update({ where: { id: user.id }, data: { expiresAt: new Date('2099-01-01') } });
     expect(await code('OWNER')).toBe('PASSED OWNED_UNTIL');
+    expect(await said('OWNER')).toBe(`client ${id} belongs to alice and expires at 2099-01-01T00:00:00.000Z`);
     await db.user.update({ where: { id: user.id }, data: { expiresAt: new Date(0) } });
     expect(await code('OWNER')).toBe('STOPPED OWNER_EXPIRED: EXTEND_OWNER');
+    expect(await said('OWNER')).toBe('the owner alice expired at 1970-01-01T00:00:00.000Z');
     await db.user.update({ where: { id: user.id }, data: { enabled: false } });
     expect(await code('OWNER')).toBe('STOPPED OWNER_DISABLED: ENABLE_OWNER');
+    expect(await said('OWNER')).toBe('the owner alice is disabled');
     await client({ enabled: false });
     expect(await code('ENABLED')).toBe('STOPPED CLIENT_DISABLED: ENABLE_CLIENT');
 

@@ -10,11 +10,17 @@ const problems = `query ($offset: Int, $limit: Int) {
     rows { id code severity since fixes text params { name value } client { id } tunnel { id } host { id } user { id } }
   }
 }`;
+const record = z.object({ id: z.number() }).nullable();
 const page = z.object({
   problems: z.object({
     total: z.number(),
     broken: z.number(),
-    rows: z.array(z.looseObject({ id: z.string(), code: z.string(), severity: z.string(), fixes: z.array(z.string()), text: z.string() })),
+    rows: z.array(
+      z.looseObject({
+        ...{ id: z.string(), code: z.string(), severity: z.string(), fixes: z.array(z.string()), text: z.string() },
+        ...{ client: record, tunnel: record, host: record, user: record },
+      }),
+    ),
   }),
 });
 const start = Date.parse('2026-06-01T00:00:00Z');
@@ -28,7 +34,12 @@ async function opened(databases: Parameters<typeof openTestSchema>[0]) {
     clock.now += 60_000;
     const { data, errors } = await api.run(problems, range, caller);
     expect(errors).toEqual([]);
-    return page.parse(data).problems;
+    const { problems: read } = page.parse(data);
+    for (const { id, code, ...row } of read.rows) {
+      const of = (['client', 'tunnel', 'host', 'user'] as const).find((kind) => row[kind]);
+      if (of) expect(id).toBe(`${code}:${of}:${row[of]?.id}`);
+    }
+    return read;
   };
   const codes = async (caller?: Caller) => (await found(caller)).rows.map(({ code }) => code);
   return { api, found, codes, clock };

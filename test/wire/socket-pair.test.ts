@@ -201,3 +201,27 @@ test('a reader that takes over is also notified of the end', async () => {
   other.attach(second);
   expect(await eventually(() => second.seen, (seen) => seen.length > 0)).toEqual(['end']);
 });
+
+test('a sink that is attached while another one is called begins in a later iteration', async () => {
+  const { one, ones } = pair();
+  const [later, sender] = socketPair(origin);
+  const inner = new Notes();
+  const seen = await new Promise<number>((resolve) => {
+    const [near, far] = socketPair(origin);
+    far.write(Buffer.from('first'));
+    near.attach({
+      ...silent,
+      onData() {
+        sender.write(Buffer.from('second'));
+        later.attach(inner);
+        process.nextTick(() => resolve(inner.seen.length));
+      },
+    });
+  });
+  expect(seen).toBe(0);
+  await eventually(() => inner.seen, (all) => all.length > 0);
+  expect([inner.seen, ones.seen]).toEqual([['second'], []]);
+  one.destroy();
+});
+
+const silent: SocketSink = { onData: () => {}, onEnd: () => {}, onDrain: () => {}, onClose: () => {} };
