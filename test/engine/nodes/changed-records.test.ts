@@ -24,7 +24,7 @@ test('what happens here is news again after the work of another node has failed'
   records.stop();
 });
 
-test('other nodes are told of clients, tunnels and hosts, each once', async () => {
+test('other nodes are notified of clients, tunnels and hosts, each once', async () => {
   let tell: (event: EngineEvent) => void = () => {};
   const sent: ChangedRecord[] = [];
   const watch = (listener: typeof tell) => {
