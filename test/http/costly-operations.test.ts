@@ -35,9 +35,9 @@ describe('what is refused', () => {
   ])('%s, before it runs', async (_name, query) => {
     const app = await start();
     const response = await app.graphql({ query });
-    expect(await response.json()).toEqual({
+    expect([response.status, await response.json()]).toEqual([200, {
       errors: [{ message: `the operation could return more than ${limits.cost} values`, extensions: { code: 'OPERATION_TOO_COSTLY', most: limits.cost } }],
-    });
+    }]);
     expect(await app.api.services.store.db.client.count()).toBe(0);
   });
 
@@ -46,9 +46,11 @@ describe('what is refused', () => {
     const [client = 0] = await seedClients(app.api.services.store, 1);
     await seedTunnels(app.api.services.store, client, 200, () => ({ target: '1\n'.repeat(8000), localPath: 'p'.repeat(4000) }));
     for (const fields of ['targets a: targets', Array.from({ length: 25 }, (_, n) => `a${n}: localPath`).join(' ')]) {
-      const { errors, data } = answer.parse(await (await app.graphql({ query: `{ tunnels(limit: 200) { rows { ${fields} } } }` })).json());
-      expect({ fields, data, errors }).toMatchObject({
+      const response = await app.graphql({ query: `{ tunnels(limit: 200) { rows { ${fields} } } }` });
+      const { errors, data } = answer.parse(await response.json());
+      expect({ fields, status: response.status, data, errors }).toMatchObject({
         fields,
+        status: 200,
         errors: [{ message: `the result has more than ${resultLimits.characters} characters`, extensions: { code: 'RESULT_TOO_LARGE' } }],
       });
       expect(data ?? null).toBeNull();
