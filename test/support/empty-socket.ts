@@ -3,7 +3,7 @@ import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
 /** A socket without a network: takes everything, and keeps what is written to it. */
 export class EmptySocket implements ByteSocket {
   readonly remoteAddress: string = '';
-  readonly remotePort = 0;
+  readonly remotePort: number = 0;
   readonly pending: number = 0;
   received = '';
   ended = false;
