@@ -57,7 +57,9 @@ test('the PROXY protocol header has the addresses of both sides, in their order'
     `${signature}21210024fe80000000000000000000000000000120010db800000000000000000000000212345678`,
   );
   for (const version of ['V1', 'V2'] as const) {
-    for (const unknown of [connection('', '203.0.113.2'), connection('192.0.2.1', ''), new EmptySocket()]) expect(proxyHeader(version, unknown)).toHaveLength(0);
+    for (const unknown of [connection('', '203.0.113.2'), connection('192.0.2.1', ''), new EmptySocket()]) {
+      expect(proxyHeader(version, unknown)).toHaveLength(0);
+    }
   }
 });
 

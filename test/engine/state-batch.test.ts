@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { EngineEvent } from '../../src/engine/face.ts';
 import { roundTrip, startEcho, visit } from '../support/target.ts';
-import { CLIENT, fresh, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
+import { CLIENT, fresh, openTunnel, startAgent, startEngine, tunnelOf } from '../support/tunnel.ts';
+import { hostOf } from '../support/vhost.ts';
 
 test('counters and last-seen facts of what changed are handed over, and nothing else', async () => {
   const server = await startEngine({ stored: { clients: [{ ...CLIENT, inletBytes: 100, exportBytes: 200 }, { ...CLIENT, id: 2, vkey: 'b', ...fresh }] } });
@@ -60,4 +61,37 @@ test('nothing is handed over of what was deleted meanwhile', async () => {
   await roundTrip(await visit(port), 'hello');
   await server.engine.apply({ kind: 'clientRemoved', id: CLIENT.id });
   expect(await server.engine.takeDirty()).toEqual({ clients: [], tunnels: [], hosts: [] });
+});
+
+test('each kind of record has its own totals, in the batch, after a reset, and again after the batch was not stored', async () => {
+  const bytes = (inletBytes: number, exportBytes: number) => ({ inletBytes, exportBytes });
+  const host = hostOf({ id: 7 });
+  const { engine } = await startEngine({
+    stored: {
+      clients: [{ ...CLIENT, id: 7, ...bytes(100, 200) }],
+      tunnels: [{ ...tunnelOf({ id: 7, clientId: 7, enabled: false }), ...bytes(300, 400) }],
+      hosts: [{ ...host, clientId: 7, ...bytes(500, 600) }],
+    },
+  });
+  const takes = async () => {
+    const { clients, tunnels, hosts } = await engine.takeDirty();
+    return [clients, tunnels, hosts].map((records) => records.map(({ id, inletBytes, exportBytes }) => `${id}: ${inletBytes} ${exportBytes}`).join());
+  };
+  expect(await takes()).toEqual(['', '', '']);
+  for (const [index, of] of (['client', 'tunnel', 'host'] as const).entries()) {
+    await engine.apply({ kind: 'trafficReset', of, id: 7, ...bytes(10 + index, 20 + index) });
+  }
+  const all = ['7: 90 180', '7: 289 379', '7: 488 578'];
+  expect(await takes()).toEqual(all);
+  expect(await takes()).toEqual(['', '', '']);
+  for (const [index, kind] of (['client', 'tunnel', 'host'] as const).entries()) {
+    await engine.apply({ kind: 'trafficReset', of: kind, id: 8, ...bytes(index, 0) });
+  }
+  expect(await takes()).toEqual(['', '', '']);
+  await engine.apply({ kind: 'trafficReset', of: 'host', id: 7, ...bytes(0, 0) });
+  const batch = await engine.takeDirty();
+  expect([batch.clients, batch.tunnels, batch.hosts].map(({ length }) => length)).toEqual([0, 0, 1]);
+  engine.restoreDirty(batch);
+  expect(await takes()).toEqual(['', '', all[2]]);
+  expect(engine.wanted()).toEqual({ clients: [7], tunnels: [7], hosts: [7] });
 });
