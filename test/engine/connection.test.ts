@@ -57,3 +57,101 @@ test('a target that reads again gets what waits for the rate limit before anythi
   client.rateLimit?.lift();
   expect(seen).toEqual(['hello']);
 });
+
+/** A connection with both sides noted, in the order in which bytes pass. @param limited nothing passes before `pass` */
+function bothSides(limits: Partial<typeof CLIENT>, limited: boolean) {
+  const ticker = new Ticker();
+  const client = new ClientUsage(ticker, { ...CLIENT, ...limits, rateLimit: limited ? 1 : 0 }, NO_BYTES, () => seen.push('exhausted'));
+  const tunnel = new Meter(ticker, 'host', 7, NO_BYTES);
+  const seen: string[] = [];
+  class Visitor extends EmptySocket {
+    override readonly remoteAddress = '192.0.2.1';
+    override readonly remotePort = 1234;
+    override readonly pending = 5;
+    takes = true;
+    override write(chunk: Buffer, taken?: () => void): boolean {
+      seen.push(`to visitor ${String(chunk)}`);
+      taken?.();
+      return this.takes;
+    }
+    override pause(): void {
+      seen.push('visitor paused');
+    }
+    override resume(): void {
+      seen.push('visitor resumed');
+    }
+    override end(): void {
+      seen.push('visitor ended');
+    }
+  }
+  const visitor = new Visitor();
+  const connection = new Connection(visitor, { reset: () => seen.push('cut') }, { tunnel, client });
+  connection.attach({
+    onData: (bytes) => seen.push(`to target ${String(bytes)}`),
+    onEnd: () => seen.push('target ended'),
+    onDrain: () => seen.push('drain'),
+    onClose: () => seen.push('closed'),
+  });
+  const does = (work: () => unknown): unknown[] => {
+    seen.length = 0;
+    const result = work();
+    client.rateLimit?.leave(connection);
+    return [...seen, result];
+  };
+  return { connection, visitor, client, tunnel, does };
+}
+
+test('without a rate limit everything passes at once, and counts for the connection, its host and its client', () => {
+  const { connection, visitor, client, tunnel, does } = bothSides({}, false);
+  expect(does(() => visitor.sink?.onData(Buffer.from('abc')))).toEqual(['to target abc', undefined]);
+  expect(does(() => connection.write(Buffer.from('de')))).toEqual(['to visitor de', true]);
+  visitor.takes = false;
+  let taken = 0;
+  expect(does(() => connection.write(Buffer.from('fghi'), () => taken++))).toEqual(['to visitor fghi', false]);
+  expect([taken, connection.pending, client.inlet, client.export, tunnel.inlet, tunnel.export]).toEqual([1, 5, 3, 6, 3, 6]);
+  expect(connection.state).toMatchObject({ clientId: 1, through: { kind: 'host', id: 7 }, address: '192.0.2.1', port: 1234, inletBytes: 3, exportBytes: 6 });
+  expect(does(() => visitor.sink?.onDrain())).toEqual(['drain', undefined]);
+  expect(does(() => visitor.sink?.onEnd())).toEqual(['target ended', undefined]);
+  expect(does(() => connection.end())).toEqual(['visitor ended', undefined]);
+  expect(does(() => connection.cut())).toEqual(['cut', undefined]);
+});
+
+test('under a rate limit both directions take turns, and each goes on when its other end takes more', () => {
+  const { connection, visitor, does } = bothSides({}, true);
+  expect(does(() => visitor.sink?.onData(Buffer.from('abcd')))).toEqual(['visitor paused', undefined]);
+  expect(does(() => connection.write(Buffer.from('123')))).toEqual([true]);
+  expect(does(() => connection.write(Buffer.from('456')))).toEqual([true]);
+  expect(connection.pending).toBe(5 + 6);
+  expect(does(() => connection.pass(4))).toEqual(['to target abcd', 'visitor resumed', 4]);
+  expect(does(() => visitor.sink?.onData(Buffer.from('ef')))).toEqual(['visitor paused', undefined]);
+  expect(does(() => connection.pass(4))).toEqual(['to visitor 123', 'to target e', 4]);
+  // The target takes nothing, then the visitor takes nothing.
+  expect(does(() => connection.pause())).toEqual(['visitor paused', undefined]);
+  visitor.takes = false;
+  expect(does(() => connection.pass(9))).toEqual(['to visitor 456', 3]);
+  expect(does(() => connection.write(Buffer.from('7')))).toEqual([true]);
+  expect(does(() => connection.pass(9))).toEqual([0]);
+  connection.resume();
+  expect(does(() => connection.pass(9))).toEqual(['to target f', 'visitor resumed', 1]);
+  visitor.takes = true;
+  connection.end();
+  visitor.sink?.onDrain();
+  expect(does(() => connection.pass(9))).toEqual(['to visitor 7', 'visitor ended', 'drain', 1]);
+});
+
+test('a stream is paused above 512 KB that wait for the rate limit, and goes on below that', () => {
+  const { connection, does } = bothSides({}, true);
+  expect(does(() => connection.write(Buffer.alloc(524_288, 'a')))).toEqual([true]);
+  expect(does(() => connection.write(Buffer.from('b')))).toEqual([false]);
+  expect(does(() => connection.pass(1))).toEqual(['to visitor a', 'drain', 1]);
+  expect(does(() => connection.pass(1))).toEqual(['to visitor a', 1]);
+});
+
+test('the bytes that exceed the flow limit do not pass', () => {
+  const { connection, visitor, does } = bothSides({ flowLimit: 3 }, false);
+  expect(does(() => visitor.sink?.onData(Buffer.from('abc')))).toEqual(['to target abc', undefined]);
+  let taken = 0;
+  expect(does(() => connection.write(Buffer.from('d'), () => taken++))).toEqual(['exhausted', false]);
+  expect(does(() => visitor.sink?.onData(Buffer.from('e')))).toEqual([undefined]);
+  expect(taken).toBe(1);
+});

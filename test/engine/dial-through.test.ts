@@ -66,7 +66,7 @@ test('the PROXY protocol header has the addresses of both sides, in their order'
 test('a queue of bytes gives them in their order, at most so many at a time', () => {
   const queue = new ByteQueue();
   for (const text of ['abc', 'd', 'ef']) queue.push(Buffer.from(text));
-  const taken = [2, 2, 1, 1, 9].map((most) => `${queue.take(most)} ${queue.length}`);
+  const taken = [2, 2, 1, 1, 9].map((most) => `${queue.take(most).toString()} ${queue.length}`);
   expect(taken).toEqual(['ab 4', 'c 3', 'd 2', 'e 1', 'f 0']);
   expect(() => queue.take(1)).toThrow('nothing is queued');
   queue.push(Buffer.from('gh'));
