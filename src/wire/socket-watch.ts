@@ -74,7 +74,6 @@ export class SocketWatch {
     if (this.#watched.length > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.#next = 0;
     this.#quota = 0;
   }
 }
