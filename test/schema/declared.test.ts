@@ -9,6 +9,7 @@ import { MAX_DECLARED } from '../../src/wire/declared.ts';
 import { declaredHostOf, declaredTunnelOf } from '../support/declared-entries.ts';
 import { onlineState } from '../support/client-state.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
+import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 
 const tunnel = (records: AgentRecords, name: string, more: Partial<DeclaredTunnel> = {}) =>
   records.declare({ kind: 'tunnel', name, tunnel: declaredTunnelOf(more) });
@@ -147,5 +148,25 @@ eitherDialect('what agents bring along', (databases) => {
     expect([...api.engine.wantedTunnels.values(), ...api.engine.wantedHosts.values()].map(({ clientId }) => clientId)).toEqual([moved, moved]);
     const { rows: [entry] } = await api.services.store.auditPage({ offset: 0, limit: 1 });
     expect(entry).toMatchObject({ callerKind: 'server', action: 'delete', resource: 'host' });
+  });
+
+  test('of a server that has ended are deleted however many there are, and no configured ones', async () => {
+    const api = await openTestSchema(databases);
+    const { store } = api.services;
+    const [gone = 0, here = 0] = await seedClients(store, 2, (n) => ({ node: n === 1 ? 'ended' : 'other' }));
+    const declared = { noStore: true, port: 0, mode: 'p2p' };
+    const [configured] = await seedTunnels(store, gone, 1);
+    await seedTunnels(store, gone, 130, () => declared);
+    const [elsewhere] = await seedTunnels(store, here, 1, () => declared);
+    const hosts = await seedHosts(store, gone, 2, () => ({ noStore: false }));
+    await seedHosts(store, gone, 90, (n) => ({ noStore: true, host: `declared${n}.example` }));
+    await deleteLeftRecords(api.services, ['other']);
+    const ids = { select: { id: true }, orderBy: { id: 'asc' } } as const;
+    expect((await store.db.tunnel.findMany(ids)).map(({ id }) => id)).toEqual([configured, elsewhere]);
+    expect((await store.db.host.findMany(ids)).map(({ id }) => id)).toEqual(hosts);
+    expect(await store.db.auditEntry.groupBy({ by: ['resource', 'action'], _count: true, orderBy: { resource: 'asc' } })).toEqual([
+      { resource: 'host', action: 'delete', _count: 90 },
+      { resource: 'tunnel', action: 'delete', _count: 130 },
+    ]);
   });
 });
