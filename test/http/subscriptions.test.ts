@@ -164,10 +164,16 @@ test('traffic comes every second; the audit log as it is written', async () => {
   const app = await start();
   const [id = 0] = await seedClients(app.api.services.store, 1);
   app.api.engine.clients.set(id, online);
-  const traffic = await subscribe(app, `subscription { trafficEverySecond(resource: CLIENT, id: ${id}) { rate connections inletBytes exportBytes } }`, basic());
+  const traffic = await subscribe(
+    app,
+    `subscription { trafficEverySecond(resource: CLIENT, id: ${id}) { rate inletRate exportRate connections inletBytes exportBytes } }`,
+    basic(),
+  );
   const audit = await subscribe(app, 'subscription { auditAdded { action resource resourceId callerKind method } }', basic());
   for (let n = 0; n < 2; n++) {
-    expect(await traffic.next()).toEqual({ data: { trafficEverySecond: { rate: 1000, connections: 2, inletBytes: 600, exportBytes: 400 } } });
+    expect(await traffic.next()).toEqual({
+      data: { trafficEverySecond: { rate: 1000, inletRate: 700, exportRate: 300, connections: 2, inletBytes: 600, exportBytes: 400 } },
+    });
   }
   const host = z.object({ data: z.object({ createHost: z.object({ id: z.coerce.number() }) }) }).parse(
     await (await app.graphql({ query: `mutation { createHost(input: { clientId: ${id}, host: "a.example.com", targets: ["80"] }) { id } }` })).json(),
@@ -187,12 +193,20 @@ test("every second the sum of a user's clients as they come and go, for the user
   const [alice, bob] = await Promise.all([makeUser(app, 'alice'), makeUser(app, 'bob')]);
   const ids = await seedClients(services.store, 3, (n) => ({ userId: n < 3 ? alice.id : bob.id }));
   for (const id of ids) engine.clients.set(id, online);
-  const sums = (n: number) => ({ rate: n * 1000, connections: n * 2, inletBytes: n * 600, exportBytes: n * 400 });
-  const traffic = (id: number) => `subscription { trafficEverySecond(resource: USER, id: ${id}) { rate connections inletBytes exportBytes } }`;
+  const sums = (n: number) => ({
+    rate: n * 1000,
+    inletRate: n * 700,
+    exportRate: n * 300,
+    connections: n * 2,
+    inletBytes: n * 600,
+    exportBytes: n * 400,
+  });
+  const traffic = (id: number) =>
+    `subscription { trafficEverySecond(resource: USER, id: ${id}) { rate inletRate exportRate connections inletBytes exportBytes } }`;
   const alices = await subscribe(app, traffic(alice.id), alice.headers);
   expect(await alices.next()).toEqual({ data: { trafficEverySecond: sums(2) } });
   expect((await (await subscribe(app, traffic(bob.id), alice.headers)).next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');
-  const all = 'subscription { serverTrafficEverySecond { rate connections inletBytes exportBytes } }';
+  const all = 'subscription { serverTrafficEverySecond { rate inletRate exportRate connections inletBytes exportBytes } }';
   expect((await (await subscribe(app, all, alice.headers)).next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');
   expect(await (await subscribe(app, all, basic())).next()).toEqual({ data: { serverTrafficEverySecond: sums(3) } });
   const next = async (wanted: object) => {

@@ -317,7 +317,7 @@ test('each refusal has its status, and a title and a text of its own', () => {
     version: 505,
   });
   const texts = Object.values(refusals).flatMap(({ title, text }) => [title, text]);
-  expect(texts.filter((text) => !/^[A-Z].{5}/.test(text))).toEqual([]);
+  expect(texts.filter((text) => !/^[A-Z].{5}/.test(text))).toStrictEqual([]);
   expect(new Set(texts).size).toBe(texts.length);
 });
 

@@ -9,6 +9,28 @@ test('gives events in order, those that wait and those that are waited for', asy
   const later = queue.next();
   queue.push(3);
   expect(await later).toEqual({ value: 3, done: false });
+  queue.push(4);
+  expect(await queue.next()).toEqual({ value: 4, done: false });
+});
+
+test('a subscriber that waits learns why it is disconnected, once', async () => {
+  const queue = new EventQueue<number>(2, () => undefined);
+  const waiting = queue.next();
+  queue.close(new Error('no access'));
+  queue.close(new Error('again'));
+  await expect(waiting).rejects.toThrow('no access');
+  queue.push(1);
+  expect(await queue.next()).toEqual({ value: undefined, done: true });
+});
+
+test('tells of too many events, as many as may wait are none', () => {
+  const seen: string[] = [];
+  const queue = new EventQueue<number>(2, () => seen.push('closed'));
+  queue.onOverflow = () => seen.push('overflow');
+  for (const n of [1, 2]) queue.push(n);
+  expect(seen).toEqual([]);
+  for (const n of [3, 4]) queue.push(n);
+  expect(seen).toEqual(['closed', 'overflow']);
 });
 
 test('disconnects a subscriber with too many queued events, with one error', async () => {

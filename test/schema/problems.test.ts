@@ -139,6 +139,11 @@ eitherDialect('all problems of an input are reported at once, and nothing is wri
     expect(await problemsOf(api, createUser, { input: { username: 'a', password: 'password' } })).toEqual([['input.username', 'USERNAME_DUPLICATE']]);
     const update = 'mutation ($id: ID!, $input: UpdateUserInput!) { updateUser(id: $id, input: $input) { id } }';
     await api.ok('mutation ($id: ID!) { updateClient(id: $id, input: { expiresAt: "2029-01-01T00:00:00Z" }) { id } }', { id: 1 });
+    expect(await problemsOf(api, update, { id: user, input: { username: ' ', password: ' ' } })).toEqual([
+      ['input.username', 'USERNAME_EMPTY'],
+      ['input.password', 'PASSWORD_EMPTY'],
+    ]);
+    expect(await problemsOf(api, update, { id: user, input: { password: '12345' } })).toEqual([['input.password', 'PASSWORD_TOO_SHORT']]);
     expect(await problemsOf(api, update, { id: user, input: { remark: long, expiresAt: '2028-01-01T00:00:00Z' } })).toEqual([
       ['input.remark', 'INVALID_INPUT'],
       ['input.expiresAt', 'USER_EXPIRES_BEFORE_CLIENT'],
