@@ -73,3 +73,77 @@ test('answers of several agents are in the order of their processes, whole howev
   await expect(askAgents(place)).rejects.toThrow('adit-agent-5.sock sent too long an answer');
   for (const server of [...servers, busy]) server.close();
 });
+
+test('each part of a state comes through, as JSON and as text', async () => {
+  process.env['ADIT_RUNTIME_DIR'] = path.join(directory, 'whole');
+  const tunnel: NonNullable<Snapshot['entries']>[number] = {
+    kind: 'tunnel',
+    name: 'ssh',
+    id: 5,
+    type: 'tcp',
+    host: '',
+    port: 9001,
+    targets: ['10.0.0.1:22', '22'],
+    running: true,
+    error: '',
+    connections: 3,
+    visitors: { relay: 1, direct: 2 },
+    health: { healthy: 1, targets: 2 },
+  };
+  const visitor = {
+    server: 'h:1',
+    connected: true,
+    since: 1000,
+    text: 'connected to h:1',
+    name: 'db',
+    type: 'secret',
+    listen: '127.0.0.1:5432',
+    error: '',
+    path: 'relay',
+  } as const;
+  const snapshot: Snapshot = {
+    pid: process.pid,
+    version: '1.2.3',
+    config: '/etc/a.toml',
+    problems: ['a.toml:1: one', 'a.toml:2: two'],
+    session: { server: 'h:1', connected: false, since: 2000, text: 'connection lost' },
+    entries: [
+      tunnel,
+      {
+        ...tunnel,
+        kind: 'host',
+        name: '',
+        id: 0,
+        type: 'https',
+        host: 'a.example',
+        port: 0,
+        targets: [],
+        running: false,
+        error: 'no',
+        connections: 0,
+        visitors: { relay: 0, direct: 0 },
+        health: null,
+      },
+    ],
+    visitors: [visitor, { ...visitor, name: 'p', type: 'p2p', path: 'direct' }, { ...visitor, name: 'q', listen: '', error: 'taken', path: null }],
+  };
+  const close = await serveStatus(path.join(directory, 'whole'), () => Promise.resolve(snapshot), new LogRecorder().logger);
+  expect(JSON.parse(await agentStatus(undefined, true) ?? '')).toEqual(snapshot);
+  expect(await agentStatus(undefined, false)).toBe(`\
+agent ${process.pid}, version 1.2.3, configuration /etc/a.toml
+  connection lost, since 1970-01-01T00:00:02.000Z
+  the configuration file has problems; the agent runs the previous version:
+    a.toml:1: one
+    a.toml:2: two
+
+  KIND    NAME  ID  TYPE   AT         TARGETS          STATE                            CONNECTIONS
+  tunnel  ssh   5   tcp    9001       10.0.0.1:22, 22  running, 1 of 2 targets healthy  3 (visitors: 1 through the server, 2 direct)
+  host    -     -   https  a.example  -                stopped: no                      0
+
+  VISITOR  TYPE    LISTENS         STATE             PATH
+  db       secret  127.0.0.1:5432  connected to h:1  relay
+  p        p2p     127.0.0.1:5432  connected to h:1  direct
+  q        secret  -               taken             -
+`);
+  await close();
+});

@@ -103,6 +103,21 @@ describeWith('initdb', 'the log of changes', () => {
     expect(store.follower.figures).toEqual({ seq: Number(log.at(-1)?.seq), lagMs: 0 });
   });
 
+  test('has the commit of another server before the own one behind it, and publishes them in this order', async () => {
+    const api = await following(await openTestSchema(databases));
+    const published: number[] = [];
+    api.services.changes.subscribe((change) => void ('id' in change && published.push(change.id)));
+    // Once a second the log is read anyway.
+    for (let first = 1; first <= 9; first += 2) {
+      await elsewhere(api.services, async (tx) => {
+        const { id } = await tx.client.create({ data: { vkey: `other ${first}` } });
+        return [{ resource: 'client', id }];
+      });
+      await api.ok(createClient, { input: {} });
+      expect(published.splice(0)).toEqual([first, first + 1]);
+    }
+  });
+
   test('is read once by each transaction of writes that bind ports: nobody else commits meanwhile', async () => {
     const api = await openTestSchema(databases);
     const { follower, db } = api.services.store;
