@@ -54,7 +54,7 @@ async function failing(retry: { readonly first: number; readonly longest: number
   return { paths, greetings, failures, retries, sent };
 }
 
-test('attempts follow each other at doubling intervals, with UDP and TCP in turn; the first failure is in the log', async () => {
+test('attempts follow each other at doubling intervals, with UDP and TCP alternately; the first failure is in the log', async () => {
   const { paths, greetings, failures, retries, sent } = await failing({ first: 7, longest: 28 });
   paths.start();
   // There is an attempt already.
