@@ -85,6 +85,17 @@ test('every peer gets the welcome of its session, or the code, the text and what
   expect(await answer(server, 'visit', 'of stopped', { type: 'secret' })).toMatchObject({ code: 'tunnel-stopped' });
   expect(server.engine.counts).toMatchObject({ sessions: 2, visits: 2, standbys: 0, refused: 13, garbage: 0, dataConnections: 0, handshakesRefused: 0 });
 
+  // The log says for whom each session is.
+  const lines = server.log.entries.filter(({ msg }) => /^(agent|standby|visitor) connected$/.test(msg));
+  expect(lines.map(({ msg, clientId, tunnelId, address }) => [msg, clientId, tunnelId, address])).toEqual([
+    ['standby connected', 1, undefined, '127.0.0.1'],
+    ['standby connected', 2, undefined, '127.0.0.1'],
+    ['visitor connected', undefined, secret.id, '127.0.0.1'],
+    ['agent connected', 1, undefined, '127.0.0.1'],
+    ['agent connected', 2, undefined, '127.0.0.1'],
+    ['visitor connected', undefined, p2p.id, '127.0.0.1'],
+  ]);
+
   const unknown = { code: 'unknown-key', text: 'the server does not know this vkey' };
   expect(await answer(server, 'data', 'wrong')).toEqual(unknown);
   expect(await answer(server, 'standby', 'wrong')).toEqual(unknown);

@@ -116,7 +116,7 @@ test('without a rate limit everything passes at once, and counts for the connect
   expect(does(() => connection.cut())).toEqual(['cut', undefined]);
 });
 
-test('under a rate limit both directions take turns, and each goes on when its other end takes more', () => {
+test('under a rate limit both directions pass in round-robin order, and each goes on when its other end takes more', () => {
   const { connection, visitor, does } = bothSides({}, true);
   expect(does(() => visitor.sink?.onData(Buffer.from('abcd')))).toEqual(['visitor paused', undefined]);
   expect(does(() => connection.write(Buffer.from('123')))).toEqual([true]);

@@ -1,7 +1,15 @@
 import { expect, jest, test } from '@jest/globals';
+import pino from 'pino';
+import { Environment } from '../../../src/engine/environment.ts';
 import { HealthNews, type HealthNewsParts } from '../../../src/engine/nodes/health-news.ts';
+import { NO_BYTES } from '../../../src/engine/limits/meter.ts';
+import { NodeRequests } from '../../../src/engine/nodes/node-requests.ts';
+import { Tunnels } from '../../../src/engine/tunnels/tunnels.ts';
 import type { HealthMessage } from '../../../src/wire/health.ts';
+import { covering } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
+import { startEngine, tunnelOf } from '../../support/tunnel.ts';
+import { hostOf } from '../../support/vhost.ts';
 
 test('a node that is busy gets reports on health when its session has taken the last ones, however many there are', async () => {
   const targets = Array.from({ length: 50 }, (_, index) => ({ target: `127.0.0.1:${index + 1}`, healthy: false, failures: 1, ageMs: 0, error: '' }));
@@ -94,4 +102,45 @@ test('more than 64 reports of a client that wait are replaced by what is known o
   const all = sent.flat();
   // Those of the record that is sent whole are no longer needed.
   expect(all).toEqual(['7 host 1 1', '8 tunnel 9 2', ...Array.from({ length: 30 }, () => '7 host 1 1'), '7 host 1 2', '7 host 2 3', '7 tunnel 1 3']);
+});
+
+test('the records that a node can report on are the tunnels and the hosts whose targets are checked', async () => {
+  const { engine } = await startEngine();
+  const environment = new Environment({
+    bridgeHost: '127.0.0.1',
+    bridgePort: 0,
+    bridgeTls: { port: 0, identity: covering },
+    p2pPort: 0,
+    allowPorts: [],
+    log: pino({ level: 'silent' }),
+    now: () => 1000,
+  });
+  const tunnels = new Tunnels(environment);
+  const requests = new NodeRequests(environment, tunnels, engine);
+  const check = { type: 'tcp', intervalMs: 1, timeoutMs: 2, maxFailed: 3, path: '' } as const;
+  for (const [id, clientId] of [[1, 7], [2, 8], [3, 7]] as const) {
+    tunnels.add(tunnelOf({ id, clientId, enabled: false, targets: [`tunnel:${id}`] }), NO_BYTES);
+    environment.hosts.set(hostOf({ id, clientId, host: `${id}.test`, targets: [`host:${id}`] }));
+    if (id === 3) continue;
+    const report = (of: HealthMessage['of']): HealthMessage => (
+      { type: 'health', of, id, check, targets: [{ target: `${of}:${id}`, healthy: false, failures: id, ageMs: 10, error: 'x' }] }
+    );
+    tunnels.get(id)?.onHealth(report('tunnel'), 900);
+    environment.hosts.onHealth(report('host'), 900);
+  }
+  expect([...requests.checkedRecords(() => true)]).toEqual(
+    [{ of: 'tunnel', id: 1, clientId: 7 }, { of: 'tunnel', id: 2, clientId: 8 }, { of: 'host', id: 1, clientId: 7 }, { of: 'host', id: 2, clientId: 8 }],
+  );
+  expect([...requests.checkedRecords((clientId) => clientId === 8)].map(({ of, id }) => `${of} ${id}`)).toEqual(['tunnel 2', 'host 2']);
+  for (const kind of ['tunnel', 'host'] as const) {
+    expect([...requests.healthReports({ of: kind, id: 2 })]).toEqual(
+      [{ type: 'health', of: kind, id: 2, check, targets: [{ target: `${kind}:2`, healthy: false, failures: 2, ageMs: 110, error: 'x' }] }],
+    );
+    // That its checks have ended is all that there is to say.
+    for (const id of [3, 4]) expect([...requests.healthReports({ of: kind, id })]).toEqual([{ type: 'health', of: kind, id, check: null, targets: [] }]);
+  }
+  expect((['client', 'tunnel', 'host'] as const).map((kind) => [requests.clientOf(kind, 2), requests.clientOf(kind, 9)])).toEqual([[2, 9], [8, undefined], [
+    8,
+    undefined,
+  ]]);
 });
