@@ -70,13 +70,16 @@ removeScratchDirectories();
 process.exit();
 
 /** Passes the records on, and reports what the heap has grown by for each of them. The engine has taken the last one when it asks for another. */
-async function* measured<Each>(what: string, pages: AsyncIterable<readonly Each[]>): AsyncGenerator<readonly Each[]> {
+async function* measured<Each>(what: string, pages: AsyncIterable<Iterable<Each>>): AsyncGenerator<Iterable<Each>> {
   const [before, start] = [heap(), process.cpuUsage()];
   let count = 0;
-  for await (const page of pages) {
-    count += page.length;
-    yield page;
-  }
+  const counted = function* (page: Iterable<Each>): Generator<Each> {
+    for (const each of page) {
+      count++;
+      yield each;
+    }
+  };
+  for await (const page of pages) yield counted(page);
   const { user, system } = process.cpuUsage(start);
   const cpuMs = ((user + system) / 1000).toFixed(0);
   process.stdout.write(`${count} ${what}s: ${cpuMs} ms of CPU; ${((heap() - before) / count).toFixed(0)} bytes of heap for each\n`);

@@ -33,7 +33,7 @@ export class ClientChanges {
   }
 
   /** Adds clients at the start; their tunnels and hosts are added after them. */
-  async addAll(records: readonly StoredClientRecord[]): Promise<void> {
+  async addAll(records: Iterable<StoredClientRecord>): Promise<void> {
     for (const { wanted, stored, lastAddress } of records) {
       const lists = visitorLists(wanted);
       this.#add(wanted, lists instanceof Promise ? await lists : lists, stored, lastAddress);

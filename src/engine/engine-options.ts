@@ -76,7 +76,7 @@ export interface StoredClientRecord extends StoredRecord<WantedClient> {
 }
 
 /** Records by pages, which may be read while they are used. */
-type Records<Each> = Iterable<readonly Each[]> | AsyncIterable<readonly Each[]>;
+type Records<Each> = Iterable<Iterable<Each>> | AsyncIterable<Iterable<Each>>;
 
 /** Everything the store holds that the engine serves. */
 export interface StoredState {

@@ -10,21 +10,21 @@ const day = (n: number) => new Date(Date.UTC(2030, 0, n));
 
 /** A start with 300,000 rows takes as many round trips as pages, and a page is read while the engine takes the one before. */
 test('has few pages, and asks for the next one before the caller has used one', async () => {
-  const [clients, asked]: [number, string[]] = [3200, []];
+  const [clients, asked]: [number, string[]] = [13_200, []];
   const reader: Pick<HotReader, 'dialect' | 'rows' | 'manyRows'> = {
     dialect: 'sqlite',
     rows: async () => [],
     async manyRows<Row>({ text, values: [after, limit] }: Parameters<HotReader['manyRows']>[0]) {
       const table = /FROM "(\w+)"/.exec(text)?.[1] ?? '';
       asked.push(`${table} after ${after}`);
-      const rows = Array.from({ length: table === 'Client' ? Math.min(Number(limit), clients - Number(after)) : 0 }, (_, n) => ({ id: Number(after) + n + 1 }));
-      return rows as Row[];
+      const ids = Array.from({ length: table === 'Client' ? Math.min(Number(limit), clients - Number(after)) : 0 }, (_, n) => Number(after) + n + 1);
+      return { ids, rows: ids.map((id) => ({ id })) as Row[] };
     },
   };
   const state = await loadEngineState(reader);
   let [used, pages] = [0, 0];
   for await (const page of state.clients) {
-    used += page.length;
+    used += [...page].length;
     if (used < clients) expect(asked.at(-1)).toBe(`Client after ${used}`);
     pages++;
   }
@@ -63,7 +63,13 @@ eachDialect('the engine state', (databases) => {
       expect(rows.length).toBe(stored.length);
       for (const [index, row] of rows.entries()) {
         const { user: owner, ...columns } = { user: null, ...stored[index] };
-        const all = { ...columns, ownerEnabled: owner?.enabled ?? null, ownerExpiresAt: owner?.expiresAt ?? null };
+        const all = {
+          ...columns,
+          inletBytes: Number(stored[index]?.inletBytes),
+          exportBytes: Number(stored[index]?.exportBytes),
+          ownerEnabled: owner?.enabled ?? null,
+          ownerExpiresAt: owner?.expiresAt ?? null,
+        };
         expect(row).toEqual(Object.fromEntries(Object.keys(row).map((name) => [name, all[name as keyof typeof all]])));
       }
     }
@@ -141,15 +147,15 @@ eachDialect('the engine state', (databases) => {
       {
         id: one,
         lastAddress: '203.0.113.9',
-        inletBytes: 2n ** 52n,
-        exportBytes: 7n,
+        inletBytes: 2 ** 52,
+        exportBytes: 7,
       },
-      { id: two, lastAddress: '', inletBytes: 1n, exportBytes: 0n },
-      { inletBytes: 0n },
+      { id: two, lastAddress: '', inletBytes: 1, exportBytes: 0 },
+      { inletBytes: 0 },
     ]);
-    expect(await allOf(hosts)).toMatchObject([{ id: host, inletBytes: 8n, exportBytes: 9n }]);
+    expect(await allOf(hosts)).toMatchObject([{ id: host, inletBytes: 8, exportBytes: 9 }]);
     expect(await store.db.host.findUnique({ where: { id: host } })).toMatchObject({ rate: 2n, connections: 4 });
-    expect(await allOf(tunnels)).toMatchObject([{ id: tunnel, inletBytes: 5n, exportBytes: 6n }, { inletBytes: 0n, exportBytes: 0n }]);
+    expect(await allOf(tunnels)).toMatchObject([{ id: tunnel, inletBytes: 5, exportBytes: 6 }, { inletBytes: 0, exportBytes: 0 }]);
     expect(await store.db.client.findUnique({ where: { id: one } })).toMatchObject({
       localAddress: '192.168.1.20',
       agentVersion: '1.2.3',

@@ -80,7 +80,7 @@ function wantedHost(row: Omit<StoredHost, keyof CountedBytes>): WantedHost {
     namedByAdmin,
     scheme: stored(ruleSchemes, row.scheme),
     targets: dialTargets(row.target),
-    headers: targetLines([row.headerChange]),
+    headers: row.headerChange === '' ? [] : targetLines([row.headerChange]),
     certificate: row.certFilePath,
     privateKey: row.keyFilePath,
   };
@@ -101,13 +101,17 @@ export function wantedState({ clients, tunnels, hosts, blackIpList, serverUrl }:
   };
 }
 
-/** Bytes as numbers: exact up to 8 PiB. */
-function bytesOf({ inletBytes, exportBytes }: Pick<StoredTunnel, keyof CountedBytes>): CountedBytes {
-  return { inletBytes: Number(inletBytes), exportBytes: Number(exportBytes) };
+function bytesOf({ inletBytes, exportBytes }: CountedBytes): CountedBytes {
+  return { inletBytes, exportBytes };
 }
 
-async function* converted<Row, Wanted>(pages: AsyncIterable<readonly Row[]>, convert: (row: Row) => Wanted): AsyncGenerator<readonly Wanted[]> {
-  for await (const rows of pages) yield rows.map(convert);
+async function* converted<Row, Wanted>(pages: AsyncIterable<Iterable<Row>>, convert: (row: Row) => Wanted): AsyncGenerator<Iterable<Wanted>> {
+  for await (const rows of pages) yield eachOf(rows, convert);
+}
+
+/** Each row is converted when it is used, so that no garbage collection copies a page of them. */
+function* eachOf<Row, Wanted>(rows: Iterable<Row>, convert: (row: Row) => Wanted): Generator<Wanted> {
+  for (const row of rows) yield convert(row);
 }
 
 /** The listener that applies stored changes to the engine. */

@@ -1,82 +1,63 @@
 import type { Client, Host, Tunnel } from '../generated/sqlite/client.ts';
 import type { HotReader } from './reader.ts';
 import { Binder } from './binder.ts';
+import type { ManyRows, ManyRowsQuery } from './many-rows.ts';
 
-// What the engine uses: a start reads hundreds of thousands of rows, and the other columns are most of their text.
+// What the engine uses: a start reads hundreds of thousands of rows, and the other columns are most of their text. First, columns that differ in many rows.
 const clientColumns = [
   'id',
   'vkey',
   'enabled',
-  'basicUser',
-  'basicPassword',
   'compress',
   'crypt',
   'configAllowed',
   'rateLimit',
   'flowLimit',
   'maxConnections',
-  'blackIpList',
-  'ipWhite',
-  'ipWhitePassword',
-  'ipWhiteList',
-  'expiresAt',
   'lastAddress',
-  'inletBytes',
-  'exportBytes',
 ] as const satisfies ReadonlyArray<keyof Client>;
-const tunnelColumns = [
-  'id',
-  'clientId',
-  'mode',
-  'enabled',
-  'port',
-  'serverIp',
-  'target',
-  'localProxy',
-  'password',
-  'localPath',
-  'stripPrefix',
-  'proxyProtocol',
-  'accounts',
-  'inletBytes',
-  'exportBytes',
-] as const satisfies ReadonlyArray<keyof Tunnel>;
-const hostColumns = [
-  'id',
-  'clientId',
-  'host',
-  'location',
-  'scheme',
-  'enabled',
-  'target',
-  'localProxy',
-  'headerChange',
-  'hostChange',
-  'keyFilePath',
-  'certFilePath',
-  'autoHttps',
-  'acme',
-  'namedByAdmin',
-  'inletBytes',
-  'exportBytes',
-] as const satisfies ReadonlyArray<keyof Host>;
+const rareOfClient = {
+  basicUser: '',
+  basicPassword: '',
+  blackIpList: '',
+  ipWhite: false,
+  ipWhitePassword: '',
+  ipWhiteList: '',
+  expiresAt: null,
+} as const satisfies Partial<Client>;
+const tunnelColumns = ['id', 'clientId', 'mode', 'enabled', 'port', 'target', 'password'] as const satisfies ReadonlyArray<keyof Tunnel>;
+const rareOfTunnel = { serverIp: '', localProxy: false, localPath: '', stripPrefix: '', proxyProtocol: '', accounts: '' } as const satisfies Partial<Tunnel>;
+const hostColumns = ['id', 'clientId', 'host', 'enabled', 'target', 'autoHttps', 'acme', 'namedByAdmin'] as const satisfies ReadonlyArray<keyof Host>;
+const rareOfHost = {
+  location: '/',
+  scheme: 'all',
+  localProxy: false,
+  headerChange: '',
+  hostChange: '',
+  keyFilePath: '',
+  certFilePath: '',
+} as const satisfies Partial<Host>;
+
+/** Of every row. The database has them as BigInt: numbers are exact up to 8 PiB. */
+const byteColumns = ['inletBytes', 'exportBytes'] as const;
+type Bytes = Readonly<Record<typeof byteColumns[number], number>>;
 
 /** A client at the start of the engine, with the relevant columns of its owner. */
-export type StoredClient = Pick<Client, typeof clientColumns[number]> & {
+export type StoredClient = Pick<Client, typeof clientColumns[number] | keyof typeof rareOfClient> & Bytes & {
   /** null = it has no owner */
   readonly ownerEnabled: boolean | null;
   readonly ownerExpiresAt: Date | null;
 };
 /** A tunnel at the start of the engine. */
-export type StoredTunnel = Pick<Tunnel, typeof tunnelColumns[number]>;
+export type StoredTunnel = Pick<Tunnel, typeof tunnelColumns[number] | keyof typeof rareOfTunnel> & Bytes;
 /** A host at the start of the engine. */
-export type StoredHost = Pick<Host, typeof hostColumns[number]>;
+export type StoredHost = Pick<Host, typeof hostColumns[number] | keyof typeof rareOfHost> & Bytes;
 
 /** Everything that the engine serves. The rows are read page by page while they are used, so that few are in memory. */
 export interface EngineState {
-  readonly clients: AsyncIterable<readonly StoredClient[]>;
-  readonly tunnels: AsyncIterable<readonly StoredTunnel[]>;
-  readonly hosts: AsyncIterable<readonly StoredHost[]>;
+  readonly clients: AsyncIterable<Iterable<StoredClient>>;
+  readonly tunnels: AsyncIterable<Iterable<StoredTunnel>>;
+  readonly hosts: AsyncIterable<Iterable<StoredHost>>;
   /** Addresses, one per line, that are refused everywhere. */
   readonly blackIpList: string;
   /** The server's public address; "" = unknown. */
@@ -84,7 +65,7 @@ export interface EngineState {
 }
 
 /** Rows that are read at once: few enough that using them holds the event loop for a few ms, and enough that the way to the database costs little. */
-const PAGE = 500;
+const PAGE = 2000;
 
 /** What this needs of the reader. */
 type Rows = Pick<HotReader, 'dialect' | 'rows' | 'manyRows'>;
@@ -98,36 +79,51 @@ export async function loadEngineState(reader: Rows): Promise<EngineState> {
     once: true,
   });
   return {
-    clients: pages<StoredClient>(
-      reader,
-      `SELECT ${
-        listed('c', clientColumns)
-      }, u.enabled AS "ownerEnabled", u."expiresAt" AS "ownerExpiresAt" FROM "Client" c LEFT JOIN "User" u ON u.id = c."userId"`,
-      'c',
-    ),
-    tunnels: pages<StoredTunnel>(reader, `SELECT ${listed('t', tunnelColumns)} FROM "Tunnel" t`, 't'),
-    hosts: pages<StoredHost>(reader, `SELECT ${listed('h', hostColumns)} FROM "Host" h`, 'h'),
+    clients: pages<StoredClient>(reader, {
+      from: '"Client" t LEFT JOIN "User" u ON u.id = t."userId"',
+      columns: clientColumns,
+      rare: rareOfClient,
+      joined: { ownerEnabled: 'u.enabled' },
+      joinedRare: { ownerExpiresAt: 'u."expiresAt"' },
+    }),
+    tunnels: pages<StoredTunnel>(reader, { from: '"Tunnel" t', columns: tunnelColumns, rare: rareOfTunnel }),
+    hosts: pages<StoredHost>(reader, { from: '"Host" t', columns: hostColumns, rare: rareOfHost }),
     ...settings,
   };
 }
 
-function listed(alias: string, columns: readonly string[]): string {
-  return columns.map((column) => `${alias}."${column}"`).join(', ');
+/** What {@link pages} reads of a table, which is `t` in the query. */
+interface Read {
+  readonly from: string;
+  readonly columns: readonly string[];
+  readonly rare: ManyRowsQuery['rare'];
+  /** Expressions of a joined table, by name; `joinedRare`: those that are null in most rows. */
+  readonly joined?: Readonly<Record<string, string>>;
+  readonly joinedRare?: Readonly<Record<string, string>>;
 }
 
-/** All rows of a query by their ids, page by page: the next page is read while the caller uses one. @param alias the table's name in it */
-async function* pages<Row extends { readonly id: number }>(reader: Rows, select: string, alias: string): AsyncGenerator<readonly Row[]> {
-  const after = (id: number): Promise<Row[]> => {
+/** All rows of a table by their ids, page by page: the next page is read while the caller uses one. */
+async function* pages<Row>(reader: Rows, { from, columns, rare, joined = {}, joinedRare = {} }: Read): AsyncGenerator<Iterable<Row>> {
+  const own = [...columns, ...byteColumns];
+  const listed = [
+    ...[...own, ...Object.keys(rare)].map((column) => `t."${column}"`),
+    ...Object.entries({ ...joined, ...joinedRare }).map(([name, expression]) => `${expression} AS "${name}"`),
+  ];
+  const wanted = {
+    columns: [...own, ...Object.keys(joined)],
+    rare: { ...rare, ...Object.fromEntries(Object.keys(joinedRare).map((name) => [name, null])) },
+  };
+  const after = (id: number): Promise<ManyRows<Row>> => {
     const binder = new Binder(reader.dialect);
-    const text = `${select} WHERE ${alias}.id > ${binder.bind(id)} ORDER BY ${alias}.id LIMIT ${binder.bind(PAGE)}`;
-    const page = reader.manyRows<Row>({ text, values: binder.values });
+    const text = `SELECT ${listed.join(', ')} FROM ${from} WHERE t.id > ${binder.bind(id)} ORDER BY t.id LIMIT ${binder.bind(PAGE)}`;
+    const page = reader.manyRows<Row>({ ...wanted, text, values: binder.values });
     page.catch(() => {}); // awaited when the caller asks for it, if it does
     return page;
   };
-  for (let page: Promise<Row[]> | undefined = after(0); page;) {
-    const rows: Row[] = await page;
-    const last = rows.at(-1);
-    page = last !== undefined && rows.length === PAGE ? after(last.id) : undefined;
+  for (let page: Promise<ManyRows<Row>> | undefined = after(0); page;) {
+    const { ids, rows }: ManyRows<Row> = await page;
+    const last = ids.at(-1);
+    page = last !== undefined && ids.length === PAGE ? after(last) : undefined;
     if (last !== undefined) yield rows;
   }
 }

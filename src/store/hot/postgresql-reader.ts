@@ -7,9 +7,9 @@ import { rowsSql, searchSql, stampsSql } from '../search/search-sql.ts';
 import type { IndexRequest } from '../sqlite/protocol.ts';
 import { WorkerLink } from '../sqlite/worker-link.ts';
 import type { HotQuery } from './binder.ts';
+import { type Columns, type MakeManyRows, type ManyRows, type ManyRowsQuery, manyRowsMaker, manyRowsSql } from './many-rows.ts';
 import type { HotReader } from './reader.ts';
 import { Refreshes } from './refreshes.ts';
-import { type MakeRows, rowMaker } from './row-maker.ts';
 
 /** PostgreSQL's code for a prepared statement that would have other columns now: a server of a later version has migrated the database. */
 const resultChanged = '0A000';
@@ -25,20 +25,6 @@ const types = {
     return pg.types.getTypeParser(oid, format);
   },
 };
-
-/** A query whose rows PostgreSQL writes as one JSON text, and what makes rows of them. */
-interface ManyRows {
-  readonly text: string;
-  readonly make: MakeRows;
-}
-
-/** How a column is written as JSON, and converted. A JSON number would lose digits of an int8. */
-function asJson(name: string, oid: number) {
-  const column = `q.${pg.escapeIdentifier(name)}`;
-  if (oid === pg.types.builtins.INT8) return { element: `${column}::text`, name, decode: BigInt };
-  if (oid === pg.types.builtins.TIMESTAMP) return { element: column, name, decode: (text: string) => new Date(`${text}Z`) };
-  return { element: column, name };
-}
 
 /** The same, but calls `tooLong` if the texts have more than `most` characters. */
 function countingTypes(most: number, tooLong: () => void): typeof types {
@@ -63,8 +49,8 @@ export class PostgresqlReader implements HotReader {
   readonly #names = new Map<string, string>();
   /** How many names were given. */
   #prepared = 0;
-  /** By the text of the query. */
-  readonly #many = new Map<string, ManyRows>();
+  /** What makes the rows of `manyRows`, by the text of the query. */
+  readonly #makers = new Map<string, MakeManyRows>();
   /** Started on demand; undefined also after it died: the next search starts a new one, which reads all texts again. */
   #worker: WorkerLink<IndexRequest> | undefined;
   readonly #refreshes = new Refreshes((table: SearchedTable) => this.#refresh(table));
@@ -79,18 +65,19 @@ export class PostgresqlReader implements HotReader {
     return this.#query(this.#pool, query);
   }
 
-  async manyRows<Row>({ text, values }: Pick<HotQuery, 'text' | 'values'>): Promise<Row[]> {
-    let many = this.#many.get(text);
-    if (many === undefined) {
+  async manyRows<Row>(query: ManyRowsQuery): Promise<ManyRows<Row>> {
+    const { text, values } = query;
+    let make = this.#makers.get(text);
+    if (make === undefined) {
       const { fields } = await this.#pool.query({ text: `SELECT * FROM (${text}) q LIMIT 0`, values: [...values] });
-      const columns = fields.map(({ name, dataTypeID }) => asJson(name, dataTypeID));
-      const elements = columns.map(({ element }) => element).join(', ');
-      many = { text: `SELECT coalesce(json_agg(json_build_array(${elements})), '[]')::text AS json FROM (${text}) q`, make: rowMaker(columns) };
-      this.#many.set(text, many);
+      const times = fields.filter(({ dataTypeID }) => dataTypeID === pg.types.builtins.TIMESTAMP);
+      make = manyRowsMaker(query, new Map(times.map(({ name }) => [name, (time: string) => new Date(`${time}Z`)])));
+      this.#makers.set(text, make);
     }
-    const [row] = await this.#query<{ json: string }>(this.#pool, { text: many.text, values });
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- PostgreSQL made it of arrays, and the caller vouches for the columns
-    return many.make(JSON.parse(row?.json ?? '[]') as unknown[][]) as Row[];
+    const [row] = await this.#query<{ json: Array<Columns[number] | null> }>(this.#pool, { text: manyRowsSql('postgresql', query), values });
+    const columns = row?.json.map((column) => column ?? []) ?? [];
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the first column is the id, and the caller vouches for the columns
+    return { ids: columns[0] as number[], rows: make(columns) as Iterable<Row> };
   }
 
   async search(search: Search): Promise<Found> {

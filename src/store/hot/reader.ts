@@ -1,6 +1,7 @@
 import type { Dialect } from '../migrations.ts';
 import type { Found, Search } from '../search/search.ts';
 import type { HotQuery } from './binder.ts';
+import type { ManyRows, ManyRowsQuery } from './many-rows.ts';
 
 /** Maximum working time of a search, in ms. */
 export const searchMs = 2000;
@@ -18,9 +19,9 @@ export interface HotReader {
   rows<Row>(query: HotQuery): Promise<Row[]>;
   /**
    * As `rows`, for hundreds of rows or more: another thread, or the database's process, writes them as JSON, so that this thread only parses them, without a
-   * call for each value.
+   * call for each value. Values of BigInt columns are numbers, exact up to 8 PiB.
    */
-  manyRows<Row>(query: Pick<HotQuery, 'text' | 'values'>): Promise<Row[]>;
+  manyRows<Row>(query: ManyRowsQuery): Promise<ManyRows<Row>>;
   /**
    * Runs a search, in memory where the texts are available. It sees everything committed before it began.
    * @throws {SearchTooBroadError} after {@link searchMs}

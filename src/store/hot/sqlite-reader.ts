@@ -6,6 +6,7 @@ import { StatementError, WorkerLink } from '../sqlite/worker-link.ts';
 import { RowsTooLongError, SearchTooBroadError } from '../errors.ts';
 import type { Found, Search } from '../search/search.ts';
 import type { HotQuery } from './binder.ts';
+import { type Columns, type Decode, type MakeManyRows, type ManyRows, type ManyRowsQuery, manyRowsMaker } from './many-rows.ts';
 import { searchMs, type HotReader } from './reader.ts';
 import { type MakeRows, rowMaker } from './row-maker.ts';
 import { UnchangedRows } from './unchanged-rows.ts';
@@ -38,6 +39,12 @@ function bigintOf(value: Stored): bigint {
   return Number.isFinite(number) ? BigInt(number) : 0n;
 }
 
+/** For `manyRows`. */
+function bytesOf(value: Stored): number {
+  const number = Math.trunc(Number(value));
+  return Number.isFinite(number) ? number : 0;
+}
+
 function intOf(value: Stored): number {
   return typeof value === 'number' && (value | 0) === value ? value : 0;
 }
@@ -52,6 +59,8 @@ export class SqliteReader implements HotReader {
   readonly #unchanged = new UnchangedRows<Row>();
   readonly #file: string;
   readonly #writer: Pick<WorkerLink<WriterRequest>, 'ask'>;
+  /** What makes the rows of `manyRows`, by the text of the query. */
+  readonly #makers = new Map<string, MakeManyRows>();
   #closed = false;
   /** Started on demand; undefined also after it died: it holds no data, and the next query starts a new one. */
   #worker: WorkerLink<ReaderRequest> | undefined;
@@ -69,10 +78,18 @@ export class SqliteReader implements HotReader {
     return (rows ?? await this.#rowsOfWorker(query)) as Wanted[];
   }
 
-  async manyRows<Wanted>({ text, values }: Pick<HotQuery, 'text' | 'values'>): Promise<Wanted[]> {
-    const [columns, json] = await this.#writer.ask('table', text, values);
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the worker made it of arrays, and the caller vouches for the columns
-    return decode(columns, JSON.parse(json) as HotStored[][]) as Wanted[];
+  async manyRows<Wanted>(query: ManyRowsQuery): Promise<ManyRows<Wanted>> {
+    const { text, values, columns, rare } = query;
+    const [stored, json] = await this.#writer.ask('table', { text, columns, rare }, values);
+    let make = this.#makers.get(text);
+    if (make === undefined) {
+      make = manyRowsMaker(query, new Map<string, Decode>(stored.map(({ name, type }) => [name, type === 'BIGINT' ? bytesOf : decoders.get(type)])));
+      this.#makers.set(text, make);
+    }
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the worker made it so
+    const read = JSON.parse(json) as Columns;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the first column is the id, and the caller vouches for the columns
+    return { ids: read[0] as number[], rows: make(read) as Iterable<Wanted> };
   }
 
   async search(search: Search): Promise<Found> {

@@ -1,6 +1,8 @@
+import { manyRowsSql, type ManyRowsQuery } from '../hot/many-rows.ts';
 import { foldCase } from '../search/search.ts';
 import { openDatabase, type SqliteColumn, type SqliteDatabase, type SqliteStatement, type SqliteValue } from './binding.ts';
 import { checked } from './connection.ts';
+import type { Table } from './protocol.ts';
 
 /** Columns, and rows as the JSON text of an array each. Integers beyond JavaScript's safe range are texts. */
 export interface HotRows {
@@ -27,6 +29,8 @@ interface Prepared {
   asShortJson?: SqliteStatement;
   /** Returns the bytes of text of all rows. */
   asBytes?: SqliteStatement;
+  /** Returns many rows as one text, a column after the other. */
+  asColumns?: SqliteStatement;
   /** Returns values, for rows with long texts or values that JSON can't represent. */
   asValues?: SqliteStatement;
   /** The last page had long texts, so the next one is likely to. */
@@ -72,6 +76,20 @@ export class HotConnection {
     prepared.asJson ??= this.#statement(`SELECT ${arrayOf(columns)} FROM (${sql})`, false);
     const texts = firstColumn(prepared.asJson, checked(values));
     return { columns, rows: texts?.map(onlyText) ?? this.#values(prepared, sql, values).map((row) => JSON.stringify(row)) };
+  }
+
+  /** Runs a query for many rows. */
+  manyRows(query: Omit<ManyRowsQuery, 'values'>, values: readonly SqliteValue[]): Table {
+    const { text: sql, columns, rare } = query;
+    const prepared = this.#prepare(sql);
+    prepared.asColumns ??= this.#statement(manyRowsSql('sqlite', query), false);
+    const [text] = firstColumn(prepared.asColumns, checked(values)) ?? [];
+    if (text !== undefined) return [prepared.columns, onlyText(text)];
+    const rows = this.#values(prepared, sql, values);
+    const valuesOf = (row: readonly Stored[], names: readonly string[]): Array<Stored | undefined> =>
+      names.map((name) => row[prepared.columns.findIndex((column) => column.name === name)]);
+    const others = rows.map((row) => valuesOf(row, [...columns.slice(0, 1), ...Object.keys(rare)]));
+    return [prepared.columns, JSON.stringify([...columns.map((name) => rows.flatMap((row) => valuesOf(row, [name]))), others])];
   }
 
   /** The bytes of text in the rows of a query. Texts long enough for overflow pages are not read for this. */

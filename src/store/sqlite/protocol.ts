@@ -1,5 +1,6 @@
 import type { SqliteColumn, SqliteValue } from './binding.ts';
 import type { RowSet } from './connection.ts';
+import type { ManyRowsQuery } from '../hot/many-rows.ts';
 import type { GuardMemory } from './exit-guard.ts';
 import type { Failure } from './failure.ts';
 import type { FoundInMemory, Stamp } from '../search/search-index.ts';
@@ -14,8 +15,8 @@ import type { Found, Search, SearchedTable } from '../search/search.ts';
 export type WriterRequest =
   /** A read-only statement outside of transactions. It sees committed data, and waits for no transaction. */
   | readonly [what: 'read', sql: string, args: readonly SqliteValue[]]
-  /** The rows of a hot query, all at once; the next one is likely to be the same with other values. */
-  | readonly [what: 'table', sql: string, values: readonly SqliteValue[]]
+  /** Many rows of a hot query, all at once; the next one is likely to be the same with other values. */
+  | readonly [what: 'table', query: Omit<ManyRowsQuery, 'values'>, values: readonly SqliteValue[]]
   /** A statement that may write: outside of transactions, or inside the transaction with this number, which its first statement begins. */
   | readonly [what: 'query' | 'execute', sql: string, args: readonly SqliteValue[], transaction?: number, behindSavepoint?: true]
   /** Rolls a transaction back to its last savepoint. */
@@ -28,7 +29,7 @@ export type WriterRequest =
 /** A part of the rows of a hot query: the columns (first part only), and the number for requesting the next part; 0 = no more parts. */
 export type Part = readonly [columns: readonly SqliteColumn[], json: string, next: number];
 
-/** The rows of a hot query: the columns, and the JSON text of an array of arrays. */
+/** Many rows of a hot query: the columns, and the JSON text of their values (`Columns`). */
 export type Table = readonly [columns: readonly SqliteColumn[], json: string];
 
 /** A request to the reader. */

@@ -1,5 +1,6 @@
 import type { SqliteValue } from './binding.ts';
 import { isBusy } from './codes.ts';
+import type { ManyRowsQuery } from '../hot/many-rows.ts';
 import { Connection } from './connection.ts';
 import { HotConnection } from './hot-connection.ts';
 import type { Table, WriterRequest } from './protocol.ts';
@@ -50,8 +51,8 @@ export class Writer {
         return settle(reply, () => this.#reading.rows(sql, args));
       }
       case 'table': {
-        const [, sql, values] = request;
-        return settle(reply, () => this.#table(sql, values));
+        const [, query, values] = request;
+        return settle(reply, () => this.#table(query, values));
       }
       case 'query':
       case 'execute': {
@@ -83,10 +84,9 @@ export class Writer {
     }
   }
 
-  #table(sql: string, values: readonly SqliteValue[]): Table {
+  #table(query: Omit<ManyRowsQuery, 'values'>, values: readonly SqliteValue[]): Table {
     this.#hot ??= new HotConnection(this.#file);
-    const { columns, rows } = this.#hot.rows(sql, values);
-    return [columns, `[${rows.join(',')}]`];
+    return this.#hot.manyRows(query, values);
   }
 
   #write(reply: Reply, run: () => unknown): void {
