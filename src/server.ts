@@ -51,7 +51,7 @@ import { stopSignal } from './stop-signal.ts';
 import { version } from './version.ts';
 import { chooseSockets } from './wire/choose-sockets.ts';
 import { SelfTests } from './wire/self-tests.ts';
-import { holdYoungGeneration, releaseYoungGeneration } from './young-generation.ts';
+import { holdYoungGeneration, releaseYoungGeneration, whileYoungGenerationGrows } from './young-generation.ts';
 
 /** Interval for deleting old history, in ms. */
 const PRUNE_MS = 3_600_000;
@@ -142,7 +142,8 @@ export async function runServer(read: Settings, load: () => LoadedSettings, own?
     await store.forgetRunningState(others.map((other) => other.name));
     await nameFormerTokens(store, log);
     if (others.length === 0) await store.forgetDeclared();
-    await engine.load(wantedState(await store.loadEngineState()));
+    const state = wantedState(await store.loadEngineState());
+    await engine.load({ ...state, clients: whileYoungGenerationGrows(state.clients) });
     const face = engine.nodes ? new NodesFace(engine, engine.nodes) : new LocalFace(engine);
     const saver = new StateSaver(face, store, logs('store'));
     saver.start();

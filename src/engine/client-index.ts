@@ -1,3 +1,4 @@
+import { IdTable } from '../rules/id-table.ts';
 import { NO_TRAFFIC, trafficSum } from '../rules/traffic-sum.ts';
 import { visitorKeyOf } from '../rules/vkey.ts';
 import type { ClientEntry } from './clients.ts';
@@ -7,7 +8,7 @@ import type { VisitorLists } from './limits/visitor-lists.ts';
 
 /** All clients, by id and by the key id of an agent's handshake. */
 export class Clients {
-  readonly #byId = new Map<number, ClientEntry>();
+  readonly #byId = new IdTable<ClientEntry>();
   readonly #byKeyId = new KeyIndex<ClientEntry>();
   readonly #byVisitorKey = new Map<string, ClientEntry>();
 
@@ -19,7 +20,7 @@ export class Clients {
     return this.#byKeyId.get(keyId);
   }
 
-  all(): IterableIterator<ClientEntry> {
+  all(): Generator<ClientEntry> {
     return this.#byId.values();
   }
 

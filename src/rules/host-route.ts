@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { IdTable } from './id-table.ts';
 import { OwnNames } from './own-names.ts';
 import { routedLocation, routedPath } from './request-path.ts';
 
@@ -52,7 +53,7 @@ export class HostTable<Rule extends HostRule> {
   ownNames: OwnNames;
   /** By pattern: the only rule, for all paths, as of most hosts, or a bucket. */
   readonly #buckets = new Map<string, Rule | Bucket<Rule>>();
-  readonly #rules = new Map<number, Rule>();
+  readonly #rules = new IdTable<Rule>();
   readonly #rank: (rule: Rule) => number;
 
   /** @param rank among the rules of one pattern, the one with the lowest rank is chosen for TLS, see `secure` */
@@ -113,7 +114,7 @@ export class HostTable<Rule extends HostRule> {
     return this.#rules.get(id);
   }
 
-  all(): IterableIterator<Rule> {
+  all(): Generator<Rule> {
     return this.#rules.values();
   }
 

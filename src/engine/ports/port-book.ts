@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { IdTable } from '../../rules/id-table.ts';
 import { allowsPort, type PortRange } from '../../rules/port-range.ts';
 import { type Transport, transportOf } from '../../rules/tunnel-mode.ts';
 
@@ -34,7 +35,7 @@ function overlap(a: string, b: string): boolean {
 export class PortBook {
   readonly #allowed: readonly PortRange[];
   /** By port: the claim, or if there are several, all of them by tunnel. */
-  readonly #claims = new Map<number, PortClaim | Map<number, PortClaim>>();
+  readonly #claims = new IdTable<PortClaim | Map<number, PortClaim>>();
 
   /** @param allowed empty = every port */
   constructor(allowed: readonly PortRange[]) {

@@ -1,4 +1,5 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import { IdTable } from '../../rules/id-table.ts';
 import { keyedModes, transportOf } from '../../rules/tunnel-mode.ts';
 import { KeyIndex } from '../key-index.ts';
 import type { Environment } from '../environment.ts';
@@ -18,7 +19,7 @@ const PER_TURN = 5000;
 export class Tunnels {
   readonly #environment: Environment;
   readonly #leases = new PortLeases();
-  readonly #runners = new Map<number, TunnelRunner>();
+  readonly #runners = new IdTable<TunnelRunner>();
   /** Tunnels with a password for visitors, by its key id. */
   readonly #passwords = new KeyIndex<TunnelRunner>();
 
@@ -26,7 +27,7 @@ export class Tunnels {
     this.#environment = environment;
   }
 
-  all(): IterableIterator<TunnelRunner> {
+  all(): Generator<TunnelRunner> {
     return this.#runners.values();
   }
 

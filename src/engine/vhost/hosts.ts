@@ -149,7 +149,7 @@ export class Hosts {
     return siblings(this.#clients.get(clientId)?.firstHost);
   }
 
-  all(): IterableIterator<HostEntry> {
+  all(): Generator<HostEntry> {
     return this.#table.all();
   }
 
