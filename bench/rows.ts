@@ -73,7 +73,7 @@ process.exit();
 async function* measured<Each>(what: string, pages: AsyncIterable<Iterable<Each>>): AsyncGenerator<Iterable<Each>> {
   const [before, start] = [heap(), process.cpuUsage()];
   let count = 0;
-  const counted = function* (page: Iterable<Each>): Generator<Each> {
+  const counted = function*(page: Iterable<Each>): Generator<Each> {
     for (const each of page) {
       count++;
       yield each;

@@ -25,7 +25,7 @@ test('is walked through while records are replaced, deleted and added', () => {
   const seen: number[] = [];
   for (const id of table.values()) {
     seen.push(id);
-    if (id === 100) for (let other = 64; other < 128; other++) table.delete(other);
+    if (id === 100) { for (let other = 64; other < 128; other++) table.delete(other); }
     if (id === 150) table.set(300, 300);
   }
   expect(seen).toEqual([...Array.from({ length: 100 }, (_, n) => n + 1), ...Array.from({ length: 73 }, (_, n) => n + 128), 300]);

@@ -77,7 +77,7 @@ function wantedOf(engine: FakeEngine, kind: typeof kinds[number]): ReadonlyMap<n
   return { client: engine.wantedClients, tunnel: engine.wantedTunnels, host: engine.wantedHosts }[kind];
 }
 
-async function byId<Wanted extends { readonly id: number }>(pages: AsyncIterable<ReadonlyArray<{ readonly wanted: Wanted }>>): Promise<Map<number, Wanted>> {
+async function byId<Wanted extends { readonly id: number }>(pages: AsyncIterable<Iterable<{ readonly wanted: Wanted }>>): Promise<Map<number, Wanted>> {
   const found = new Map<number, Wanted>();
   for await (const rows of pages) for (const { wanted } of rows) found.set(wanted.id, wanted);
   return found;
