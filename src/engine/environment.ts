@@ -67,6 +67,8 @@ export class Environment implements PortReserver {
   nodes: OtherNodes | undefined;
   /** The server does not know yet where agents are: no tunnel is opened before the ports of the hosts. */
   starting: boolean;
+  /** The stored records are being loaded: nobody knows them yet, so nobody is told what becomes of them. */
+  loading = false;
   /** The server is stopping: nothing is opened any more. */
   closing = false;
   /** Called, in the queue of changes, when a client is found expired before the sweep. */
@@ -155,7 +157,7 @@ export class Environment implements PortReserver {
   /** The state of a record has changed: marks it for the store, and emits an event. */
   changed(kind: EngineEvent['kind'], id: number): void {
     this.ticker.mark(kind, id);
-    this.tell(kind, id);
+    if (!this.loading) this.tell(kind, id);
   }
 
   /** Emits an event to all listeners. */

@@ -3,6 +3,7 @@ import type { StoredState } from './engine-options.ts';
 import type { Environment } from './environment.ts';
 import type { EngineChange, WantedIds } from './face.ts';
 import type { StateBatches } from './state-batches.ts';
+import type { TunnelRunner } from './tunnels/tunnel-runner.ts';
 import type { Tunnels } from './tunnels/tunnels.ts';
 
 /** The parts of the engine that changes are applied to. */
@@ -15,14 +16,23 @@ export interface Parts {
 
 /** Loads the stored state at boot and opens the listeners. Those that fail are retried; see the tunnel's state. */
 export async function loadStored(
-  { environment: { admission, hosts, acme, log, starting }, tunnels, clients, batches }: Parts,
+  { environment, tunnels, clients, batches }: Parts,
   stored: StoredState,
 ): Promise<void> {
+  const { admission, hosts, acme, log, starting } = environment;
+  const listening: TunnelRunner[] = [];
+  environment.loading = true;
   await admission.setBlackIpList(stored.blackIpList);
   hosts.serverName = stored.serverName;
   for await (const page of stored.clients) await clients.addAll(page);
-  for await (const page of stored.tunnels) for (const tunnel of page) tunnels.add(tunnel.wanted, tunnel.stored);
+  for await (const page of stored.tunnels) {
+    for (const { wanted, stored: bytes } of page) {
+      const runner = tunnels.add(wanted, bytes);
+      if (!starting && !runner.startWithoutListener()) listening.push(runner);
+    }
+  }
   for await (const page of stored.hosts) for (const host of page) hosts.set(host.wanted, host.stored);
+  environment.loading = false;
   const unserved = hosts.withOwnName();
   if (unserved.length > 0) {
     log.warn(
@@ -31,7 +41,7 @@ export async function loadStored(
     );
   }
   await acme?.recalled();
-  if (!starting) await tunnels.start();
+  await tunnels.open(listening);
   batches.start();
   clients.awaitExpiries();
 }

@@ -105,8 +105,13 @@ export class Tunnels {
     return this.#leases.release(leaseId);
   }
 
+  /** Opens the listeners of tunnels, after all tunnels were added. */
+  open(runners: Iterable<TunnelRunner>): Promise<void> {
+    return this.#each(runners, (runner) => runner.sync());
+  }
+
   /** Opens the listeners that the settings require, after all tunnels were added. */
-  start(): Promise<unknown> {
+  start(): Promise<void> {
     return this.#all((runner) => runner.startWithoutListener() ? undefined : runner.sync());
   }
 
@@ -121,10 +126,14 @@ export class Tunnels {
   }
 
   /** @param work returns undefined if there is nothing to wait for */
-  async #all(work: (runner: TunnelRunner) => Promise<void> | undefined): Promise<void> {
+  #all(work: (runner: TunnelRunner) => Promise<void> | undefined): Promise<void> {
+    return this.#each(this.#runners.values(), work);
+  }
+
+  async #each(runners: Iterable<TunnelRunner>, work: (runner: TunnelRunner) => Promise<void> | undefined): Promise<void> {
     let together: Array<Promise<void>> = [];
     let done = 0;
-    for (const runner of this.#runners.values()) {
+    for (const runner of runners) {
       if (++done % PER_TURN === 0) await nextIteration();
       const waiting = work(runner);
       if (waiting === undefined || together.push(waiting) < TOGETHER) continue;
