@@ -67,7 +67,7 @@ export class Environment implements PortReserver {
   nodes: OtherNodes | undefined;
   /** The server does not know yet where agents are: no tunnel is opened before the ports of the hosts. */
   starting: boolean;
-  /** The stored records are being loaded: nobody knows them yet, so nobody is told what becomes of them. */
+  /** The stored records are being loaded: nobody knows them yet, so no event is published. */
   loading = false;
   /** The server is stopping: nothing is opened any more. */
   closing = false;
