@@ -1,9 +1,10 @@
 import { expect, test } from '@jest/globals';
 import pino from 'pino';
 import { AgentSession, type AgentSessionStart } from '../../src/engine/bridge/agent-session.ts';
+import { type Reason, reasons } from '../../src/engine/bridge/reasons.ts';
 import { agentInfoSchema } from '../../src/wire/agent-messages.ts';
 import { Batch } from '../../src/wire/batch.ts';
-import { Frame, type FrameType } from '../../src/wire/frames.ts';
+import { Frame, FrameReader, type FrameType } from '../../src/wire/frames.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -72,4 +73,33 @@ test('an agent that has declared a tunnel reports on no host with the same id, a
   say({ type: 'health', of: 'tunnel', id: 5, targets: [] });
   expect(reported).toEqual(['tunnel 5']);
   socket.destroy();
+});
+
+function isReason(code: string): code is Reason {
+  return code in reasons;
+}
+
+test('a session that the server ends says why to its agent, and shows it in the terms of the API', () => {
+  const shown: Partial<Record<Reason, string>> = {
+    replaced: 'replaced',
+    disabled: 'disabled',
+    expired: 'expired',
+    'key-changed': 'keyChanged',
+    'transport-changed': 'transportChanged',
+    'config-refused': 'configRefused',
+    'too-much-declared': 'tooMuchDeclared',
+    shutdown: 'serverStopped',
+  };
+  for (const reason of Object.keys(reasons).filter(isReason)) {
+    const socket = new EmptySocket();
+    const gone: unknown[] = [];
+    const session = startSession(socket, { onGone: (_, atFault) => gone.push([session.end, session.endText, atFault]) });
+    session.close(reason);
+    const said: unknown[] = [];
+    new FrameReader({ onDataFrame: () => undefined, onFrame: (type, _, payload) => type === Frame.CONTROL && said.push(JSON.parse(payload.toString())) })
+      .push(Buffer.from(socket.received, 'hex'));
+    expect(said).toEqual([{ type: 'bye', code: reason, text: reasons[reason] }]);
+    expect(gone).toEqual([[shown[reason] ?? 'lost', reasons[reason], false]]);
+    socket.destroy();
+  }
 });

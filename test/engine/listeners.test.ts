@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import type { WantedTunnel } from '../../src/engine/face.ts';
+import type { WantedHost, WantedTunnel } from '../../src/engine/face.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { closed, occupyPort, readAll, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
 import { CLIENT, fresh, openTunnel, startAgent, startEngine, type TestEngine, tunnelOf } from '../support/tunnel.ts';
+import { hostOf } from '../support/vhost.ts';
 
 /** A tunnel with an agent and one open visitor. */
 async function serving(server: TestEngine) {
@@ -199,10 +200,59 @@ describe('boot', () => {
     await eventually(() => engine.tunnelState(903), (state) => state?.running === true);
     expect(engine.tunnelState(903)?.error).toBe('');
   });
+});
 
-  test('a stored tunnel of an unsupported type reports that', async () => {
-    const tunnel = { ...tunnelOf({ id: 904, mode: 'carrierPigeon', port: 9000 }), ...fresh };
-    const { engine } = await startEngine({ stored: { tunnels: [tunnel] } });
-    expect(engine.tunnelState(904)).toMatchObject({ running: false, error: 'tunnels of type carrierPigeon cannot be served' });
+test('what is not served shows why, and what is stopped shows nothing', async () => {
+  const client = (id: number, more: Partial<typeof CLIENT>) => ({ ...CLIENT, id, vkey: `key ${id}`, ...fresh, ...more });
+  const tunnel = (id: number, more: Partial<WantedTunnel>) => ({ ...tunnelOf({ id, mode: 'secret', password: `of tunnel ${id}`, ...more }), ...fresh });
+  const host = (id: number, more: Partial<WantedHost>) => ({ ...hostOf({ id, host: `${id}.test`, ...more }), ...fresh });
+  const { engine } = await startEngine({
+    now: () => 1000,
+    stored: {
+      clients: [client(1, {}), client(2, { enabled: false }), client(3, { expiresAt: 1000 }), client(4, { expiresAt: 1001 })],
+      tunnels: [
+        tunnel(1, {}),
+        tunnel(2, { clientId: 2 }),
+        tunnel(3, { clientId: 3 }),
+        tunnel(4, { clientId: 4 }),
+        tunnel(5, { clientId: 5 }),
+        tunnel(6, { clientId: 2, enabled: false }),
+        tunnel(7, { mode: 'of a later version' }),
+        tunnel(8, { password: '' }),
+        tunnel(9, { mode: 'p2p', password: '' }),
+      ],
+      hosts: [
+        host(1, {}),
+        host(2, { clientId: 2 }),
+        host(3, { clientId: 3, localProxy: true }),
+        host(4, { localProxy: true }),
+        host(5, { clientId: 5 }),
+        host(6, { enabled: false }),
+        host(7, { host: 'own.test', namedByAdmin: false }),
+      ],
+      serverName: 'own.test',
+    },
   });
+  const [disabled, expired, none] = ['the client is disabled', 'the client has expired', 'its client does not exist'];
+  const needed = expect.stringMatching(/password/);
+  expect(Array.from({ length: 9 }, (_, index) => engine.tunnelState(index + 1)).map((state) => [state?.running, state?.error])).toEqual([
+    [true, ''],
+    [false, disabled],
+    [false, expired],
+    [true, ''],
+    [false, none],
+    [false, ''],
+    [false, 'tunnels of type of a later version cannot be served'],
+    [false, needed],
+    [false, needed],
+  ]);
+  expect(Array.from({ length: 7 }, (_, index) => engine.hostState(index + 1)).map((state) => [state?.running, state?.error])).toEqual([
+    [false, 'the agent is not connected'],
+    [false, disabled],
+    [false, expired],
+    [false, 'the server would have to dial the target itself, but its settings do not allow that'],
+    [false, none],
+    [false, ''],
+    [false, "its name is one of the server's own: only administrators give one to a host"],
+  ]);
 });

@@ -48,6 +48,15 @@ test('a direct path is believed to carry what a fast network does while it is op
   expect(traffic.believable({ inlet: 5, exported: 0 })).toEqual({ inlet: 5, exported: 0 });
   expect(traffic.believable(all)).toEqual({ inlet: 2000 * DIRECT_BYTES_PER_MS - 5, exported: 2000 * DIRECT_BYTES_PER_MS });
   expect(traffic.believable(all)).toEqual({ inlet: 0, exported: 0 });
+  // Of a longer time, what it could have carried in a minute, and of two paths as much as of one.
+  for (const [ms, counted] of [[59_999, 59_999], [60_000, 60_000], [60_001, 60_000]] as const) {
+    traffic.opened();
+    traffic.opened();
+    now += ms;
+    expect(traffic.believable(all)).toEqual({ inlet: counted * DIRECT_BYTES_PER_MS, exported: counted * DIRECT_BYTES_PER_MS });
+    traffic.closed();
+    traffic.closed();
+  }
 });
 
 test('a counter that is full stays full, over all clients too', async () => {

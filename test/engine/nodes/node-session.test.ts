@@ -39,4 +39,5 @@ test('a message of another node that this version does not know is logged and ot
   expect(received).toEqual([['other', known]]);
   expect(await log.line(/^node connected$/)).toMatchObject({ node: 'other', version: '2' });
   session.close('shutdown');
+  expect(await log.line(/^node disconnected$/)).toMatchObject({ node: 'other' });
 });
