@@ -85,7 +85,7 @@ test('every peer gets the welcome of its session, or the code, the text and what
   expect(await answer(server, 'visit', 'of stopped', { type: 'secret' })).toMatchObject({ code: 'tunnel-stopped' });
   expect(server.engine.counts).toMatchObject({ sessions: 2, visits: 2, standbys: 0, refused: 13, garbage: 0, dataConnections: 0, handshakesRefused: 0 });
 
-  // The log says for whom each session is.
+  // The log names the client or the tunnel of each session.
   const lines = server.log.entries.filter(({ msg }) => /^(agent|standby|visitor) connected$/.test(msg));
   expect(lines.map(({ msg, clientId, tunnelId, address }) => [msg, clientId, tunnelId, address])).toEqual([
     ['standby connected', 1, undefined, '127.0.0.1'],
