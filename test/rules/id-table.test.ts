@@ -9,7 +9,7 @@ test('has the records that a Map has, whatever ids come and go', () => {
     table.set(id, `record ${n}`);
     model.set(id, `record ${n}`);
   }
-  for (const id of [64, 65, 2, 1000, 5000]) {
+  for (const id of [64, 65, 127, 2, 1000, 5000]) {
     table.delete(id);
     model.delete(id);
   }

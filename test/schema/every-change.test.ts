@@ -572,8 +572,8 @@ test('the engine gets each field of a record, its removal, and its reset', async
 });
 
 test('at its start, the engine gets the same of each record, its bytes, and the settings', async () => {
-  const pages = async function*<Row>(row: Row) {
-    yield [row];
+  const pages = async function*<Row extends { readonly inletBytes: bigint; readonly exportBytes: bigint }>(row: Row) {
+    yield [{ ...row, inletBytes: Number(row.inletBytes), exportBytes: Number(row.exportBytes) }];
   };
   const state = wantedState({
     clients: pages({ ...client, ownerEnabled: false, ownerExpiresAt: day(1) }),

@@ -10,6 +10,7 @@ test.each([
   ['a text where numbers and times are', "'odd'"],
   ['a fraction', '1.5'],
   ['a number that is too large', '9e99'],
+  ['bytes', "x'00ff'"],
 ])('a list shows all rows, though another program has put %s into one of them', async (_, odd) => {
   const api = await openTestSchema(databases);
   const { store } = api.services;
@@ -18,6 +19,7 @@ test.each([
   await store.db.$executeRawUnsafe(
     `UPDATE "Client" SET "rateLimit" = ${odd}, "flowLimit" = ${odd}, "inletBytes" = ${odd}, "exportBytes" = ${odd}, "createdAt" = ${odd} WHERE id = ${second}`,
   );
+  await store.db.client.update({ where: { id: third }, data: { basicUser: 'rare' } });
   await store.db.$executeRawUnsafe(`UPDATE "Tunnel" SET "inletBytes" = ${odd}, "createdAt" = ${odd} WHERE port = 10001`);
   const clients = await api.ok('{ clients { total rows { id rateLimit flowLimit createdAt runtime { inletBytes exportBytes } } } }', {});
   expect(clients).toMatchObject({
@@ -25,5 +27,9 @@ test.each([
   });
   const tunnels = await api.ok('{ tunnels { total rows { port createdAt runtime { inletBytes } } } }', {});
   expect(tunnels).toMatchObject({ tunnels: { total: 2, rows: [{ port: 10_001 }, { port: 10_002 }] } });
-  expect((await allOf((await store.loadEngineState()).clients)).map(({ id }) => id)).toEqual([first, second, third]);
+  expect((await allOf((await store.loadEngineState()).clients)).map(({ id, enabled, basicUser }) => [id, enabled, basicUser])).toEqual([
+    [first, true, ''],
+    [second, true, ''],
+    [third, true, 'rare'],
+  ]);
 });
