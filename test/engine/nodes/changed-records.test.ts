@@ -2,7 +2,10 @@ import { expect, jest, test } from '@jest/globals';
 import type { EngineEvent } from '../../../src/engine/face.ts';
 import { type ChangedRecord, ChangedRecords, inLists } from '../../../src/engine/nodes/changed-records.ts';
 import { Gathered } from '../../../src/engine/nodes/gathered.ts';
+import { GuessNews } from '../../../src/engine/nodes/guess-news.ts';
 import { chosenNode } from '../../../src/engine/nodes/rank.ts';
+import { Attempts } from '../../../src/rules/attempts.ts';
+import type { NodeMessage } from '../../../src/wire/node-messages.ts';
 import { eventually } from '../../support/eventually.ts';
 
 test('what happens here is news again after the work of another node has failed', async () => {
@@ -68,4 +71,38 @@ test('all nodes choose the same node for a client, whatever their version and th
   expect(chosen('node-a', 'node-b', 'node-c')).toBe('acbcabaccc');
   expect(chosen('node-c', 'node-b', 'node-a')).toBe(chosen('node-a', 'node-b', 'node-c'));
   expect(chosenNode([], 1)).toBeUndefined();
+});
+
+test('the wrong guesses of 100 ms are news together, at most 500, and the end of a lockout at once', () => {
+  jest.useFakeTimers();
+  try {
+    const [attempts, others] = [new Attempts(), new Attempts()];
+    const sent: NodeMessage[] = [];
+    const news = new GuessNews(attempts, () => 0, (message) => sent.push(message));
+    const guess = (nth: number) => attempts.guess('basic', `10.0.${nth >> 8}.${nth & 255}`, `name ${nth}`, 0, () => false);
+    for (let nth = 0; nth < 501; nth++) guess(nth);
+    jest.advanceTimersByTime(99);
+    expect(sent).toEqual([]);
+    jest.advanceTimersByTime(1);
+    guess(600);
+    jest.advanceTimersByTime(100);
+    expect(sent.map((message) => message.type === 'guesses' && message.guesses.length)).toEqual([500, 1]);
+    expect(sent[1]).toMatchObject({ guesses: [{ credential: 'basic', address: '10.0.2.88' }] });
+    attempts.free({ kind: 'address', source: '10.0.0.1' }, 0);
+    expect(sent[2]).toEqual({ type: 'freed', source: { kind: 'address', source: '10.0.0.1' } });
+
+    const heard = new GuessNews(others, () => 0, () => undefined);
+    const guesses = Array.from({ length: 10 }, (_, nth) => ({ credential: 'login', address: '10.0.0.1', name: `${nth}` }));
+    heard.hear(guesses.map((one) => ({ ...one, credential: 'of a later version' })));
+    expect(others.lockouts(0)).toEqual([]);
+    heard.hear(guesses);
+    expect(others.lockouts(0)).toMatchObject([{ credential: 'login', kind: 'address', source: '10.0.0.1' }]);
+    heard.hearFreed({ kind: 'address', source: '10.0.0.1' });
+    expect(others.lockouts(0)).toEqual([]);
+    for (const each of [news, heard]) each.stop();
+    guess(700);
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
 });
