@@ -264,6 +264,16 @@ eitherDialect('the endpoints under /client', (databases) => {
       expect(await body('/login/verify', { username: 'other', password: 'another' })).toMatchObject({ status: 1 });
     });
 
+    test('refuses half of another web login when asked to remove it', async () => {
+      for (const half of ['web_username', 'web_password']) {
+        expect(await body('/client/edit/', { id: 1, clear_legacy_web_login: '1', [half]: 'another' })).toMatchObject({
+          status: 0,
+          msg: 'legacy web user and password must come together',
+        });
+      }
+      expect(await record()).toEqual({ code: 1, data: fullRecord });
+    });
+
     test("refuses an expiry later than the owner's", async () => {
       await addUser({ expiresAt: new Date(2027, 5, 1) });
       expect(await body('/client/edit/', { id: 1, user_id: 1, expire_time: '2027-06-01 00:00:01' })).toEqual(refused('client expiry later than owner expiry'));

@@ -8,9 +8,9 @@ import { installCommand, trustedApi } from '../../src/rules/enrolment.ts';
 import { isPast } from '../../src/rules/expiry.ts';
 import { parseFingerprint } from '../../src/rules/fingerprint.ts';
 import { isHeaderLine, isHostHeader } from '../../src/rules/header-line.ts';
-import { covers, hostLocation } from '../../src/rules/host-location.ts';
-import { hostOfUrl, hostPattern, requestedHost } from '../../src/rules/host-name.ts';
-import { isBelow, patternsOverlap, routesOverlap, sameRoute } from '../../src/rules/host-overlap.ts';
+import { hostLocation } from '../../src/rules/host-location.ts';
+import { hostPattern } from '../../src/rules/host-name.ts';
+import { routesOverlap, sameRoute } from '../../src/rules/host-overlap.ts';
 import { formatHostPort, parseHostPort } from '../../src/rules/host-port.ts';
 import { canonicalAddress, networkOf } from '../../src/rules/ip-address.ts';
 import { StoredIpList } from '../../src/rules/ip-list.ts';
@@ -47,53 +47,13 @@ describe('names and addresses', () => {
   ])('ACME for %s: %j', (host, fault) => expect(acmeFault(host)).toBe(fault));
 
   test.each([
-    [' A.Example. ', 'a.example'],
-    ['*.A.example.', '*.a.example'],
-    ['bücher.example', 'xn--bcher-kva.example'],
-    ['_a.b_c.example', '_a.b_c.example'],
-    ['192.0.2.1', '192.0.2.1'],
-    ['[2001:DB8::0:1]', '2001:db8::1'],
-    ['2001:db8:0:0::1', '2001:db8::1'],
     [name(253), name(253)],
     [name(254), undefined],
     [`*.${name(251)}`, `*.${name(251)}`],
     [`*.${name(252)}`, undefined],
     [`${'a'.repeat(63)}.b`, `${'a'.repeat(63)}.b`],
     [`${'a'.repeat(64)}.b`, undefined],
-    ['fe80::1%eth0', undefined],
-    ['a.2', undefined],
-    ['192.0.2.256', undefined],
-    ['*.192.0.2.1', undefined],
-    ['*', undefined],
-    ['*.', undefined],
-    ['a..b', undefined],
-    ['-a.b', undefined],
-    ['a b', undefined],
-    ['', undefined],
   ])('the host of a rule %j is %j', (text, host) => expect(hostPattern(text)).toBe(host));
-
-  test.each([
-    ['a.example:8080', 'a.example'],
-    ['a.example:', 'a.example'],
-    [' A.example ', 'a.example'],
-    ['[2001:db8::1]:80', '2001:db8::1'],
-    ['[2001:db8::1]', '2001:db8::1'],
-    ['2001:db8::1', '2001:db8::1'],
-    ['192.0.2.1:80', '192.0.2.1'],
-    ['a.example:80:80', undefined],
-    ['*.example.com', undefined],
-    ['', undefined],
-  ])('the Host header %j names %j', (header, host) => expect(requestedHost(header)).toBe(host));
-
-  test.each([
-    ['https://user:pass@A.example:8443/b?c#d', 'a.example'],
-    ['a.example/b', 'a.example'],
-    ['http://[2001:db8::1]:80', '2001:db8::1'],
-    ['https://a.example?b', 'a.example'],
-    ['https://', ''],
-    ['https://a b', ''],
-    ['', ''],
-  ])('the host of the URL %j is %j', (url, host) => expect(hostOfUrl(url)).toBe(host));
 
   test.each([
     ['a.example:80', { host: 'a.example', port: 80 }, 'a.example:80'],
@@ -138,34 +98,7 @@ describe('names and addresses', () => {
 });
 
 describe('rules of hosts', () => {
-  test.each([
-    ['', '/'],
-    ['/', '/'],
-    [' /a/ ', '/a'],
-    ['a//', '/a'],
-    ['/a b', undefined],
-    ['/a?b', undefined],
-    ['/a#b', undefined],
-    ['/a\x7f', undefined],
-    ['/a\0', undefined],
-  ])('the location %j is %j', (text, location) => expect(hostLocation(text)).toBe(location));
-
-  test('a location covers itself and what is below it', () => {
-    const covered = ([location, path]: readonly [string, string]) => covers(location, path);
-    expect(([['/', '/a'], ['/a', '/a'], ['/a', '/a/b']] as const).map(covered)).toEqual([true, true, true]);
-    expect(([['/a', '/ab'], ['/a', '/'], ['/a/b', '/a']] as const).map(covered)).toEqual([false, false, false]);
-  });
-
-  test('patterns overlap if one is below the other', () => {
-    expect(isBelow('a.example.com', '*.example.com')).toBe(true);
-    expect(isBelow('*.a.example.com', '*.example.com')).toBe(true);
-    expect(isBelow('*.example.com', '*.a.example.com')).toBe(false);
-    expect(isBelow('example.com', '*.example.com')).toBe(false);
-    expect(isBelow('.example.com', '*.example.com')).toBe(false);
-    expect(isBelow('a.example.com', 'a.example.com')).toBe(false);
-    for (const [one, other] of [['a.b', 'a.b'], ['a.b', '*.b'], ['*.b', 'a.b']] as const) expect(patternsOverlap(one, other)).toBe(true);
-    expect(patternsOverlap('a.b', 'b.b')).toBe(false);
-  });
+  test('a location has no DEL', () => expect([hostLocation('/a\x7f'), hostLocation('/a\x7e')]).toEqual([undefined, '/a~']));
 
   test('rules are the same, or overlap, by host, location and scheme', () => {
     const rule = { host: 'a.b', location: '/a', scheme: 'all' } as const;

@@ -141,6 +141,17 @@ eitherDialect('enrolments', (databases) => {
     await api.ok('mutation { createEnrolment(input: { clientId: 2 }) { code } }');
   });
 
+  test('are listed by client, those created last first, at most 100', async () => {
+    const api = await world();
+    const { db } = api.services.store;
+    await db.client.create({ data: { vkey: 'the key of client 2' } });
+    for (let n = 1; n <= 103; n++) await db.enrolment.create({ data: { clientId: n % 50 === 0 ? 2 : 1, hash: `hash ${n}`, expiresAt: new Date(time) } });
+    const listed = (clientId: number) => api.ok(`{ enrolments(clientId: ${clientId}) { id } }`);
+    expect(await listed(2)).toEqual({ enrolments: [{ id: 100 }, { id: 50 }] });
+    const all = Array.from({ length: 103 }, (_, n) => 103 - n).filter((id) => id % 50 !== 0);
+    expect(await listed(1)).toEqual({ enrolments: all.slice(0, 100).map((id) => ({ id })) });
+  });
+
   test('can be used for an hour, or for a time from a minute to a day', async () => {
     const api = await world();
     const seconds = async (given: string) => {
