@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import pino from 'pino';
 import { AgentSession, type AgentSessionStart } from '../../src/engine/bridge/agent-session.ts';
 import { type Reason, reasons } from '../../src/engine/bridge/reasons.ts';
@@ -103,3 +103,27 @@ test('a session that the server ends says why to its agent, and shows it in the 
     socket.destroy();
   }
 });
+
+test.each([[true, true, ['ping', 'doubt']], [false, true, []], [true, false, []]])(
+  'an agent (that answers pings: %s) of which nothing comes after a stream was opened is asked, and in doubt (if others want to know: %s)',
+  (answersPings, wanted, expected) => {
+    jest.useFakeTimers();
+    try {
+      const socket = new EmptySocket();
+      const seen: string[] = [];
+      const session = startSession(socket, { info: agentInfoSchema.parse({ answersPings }), onDoubt: wanted ? () => seen.push('doubt') : undefined });
+      session.open(Buffer.from('x'))?.join(new EmptySocket());
+      const sent = new FrameReader({ onDataFrame: () => undefined, onFrame: (type) => type === Frame.CONTROL && seen.push('ping') });
+      for (const ms of [499, 10, 480, 30]) {
+        jest.advanceTimersByTime(ms);
+        sent.push(Buffer.from(socket.received, 'hex'));
+        socket.received = '';
+        if (ms > 400) expect(seen).toEqual(expected.slice(0, ms === 499 ? 0 : 1));
+      }
+      expect(seen).toEqual(expected);
+      socket.destroy();
+    } finally {
+      jest.useRealTimers();
+    }
+  },
+);
