@@ -30,6 +30,7 @@ test('an alarm that is stopped neither fires nor starts again', () => {
   const alarm = new Alarm(ring);
   alarm.within(10);
   alarm.stop();
+  alarm.within(5);
   alarm.within(10);
   jest.advanceTimersByTime(100);
   expect(ring).not.toHaveBeenCalled();
