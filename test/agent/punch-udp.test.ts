@@ -1,11 +1,13 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
+import os from 'node:os';
 import { expect, test } from '@jest/globals';
 import { Candidates } from '../../src/agent/direct/candidates.ts';
 import { PathKey, Probe, type ProbeKind } from '../../src/agent/direct/path-key.ts';
 import { punchUdp } from '../../src/agent/direct/punch-udp.ts';
 import { Signal } from '../../src/agent/direct/signal.ts';
 import { loadUdx } from '../../src/agent/direct/udx.ts';
+import { MAX_CANDIDATES } from '../../src/wire/direct-messages.ts';
 import { stunMapped, stunRequest, stunResponse } from '../../src/wire/stun.ts';
 
 test.each([['127.0.0.1', 4], ['::1', 6]] as const)('a server at %s is asked for the public address', async (host, family) => {
@@ -29,6 +31,40 @@ test.each([['127.0.0.1', 4], ['::1', 6]] as const)('a server at %s is asked for 
   expect(stunMapped(Buffer.alloc(0), stunRequest())).toBeUndefined();
   signal.destroy();
   expect(await outcome).toContain('the peer ended the attempt');
+  server.close();
+});
+
+test('the peer learns the public address, and those of the machine with the port of the socket', async () => {
+  const udx = await loadUdx();
+  if (!udx) throw new Error('this machine has no UDX');
+  const server = dgram.createSocket('udp4').bind(0, '127.0.0.1');
+  await once(server, 'listening');
+  const signal = new Signal();
+  const sent = new Promise<string>((resolve) =>
+    signal.attach({
+      onData: (line) => String(line).includes('candidates') && resolve(String(line)),
+      onEnd: () => undefined,
+      onDrain: () => undefined,
+      onClose: () => undefined,
+    })
+  );
+  const key = new PathKey('visitor', 'a password', { visitor: '11'.repeat(32), agent: '22'.repeat(32) });
+  const stun = { host: '127.0.0.1', family: 4, ports: [server.address().port] } as const;
+  const outcome = punchUdp(udx, { ours: 1, theirs: 1 }, 1000, { role: 'visitor', key, signal, timeoutMs: 60_000, stun }).then(() => 'open', String);
+  const port = await new Promise<number>((resolve) => {
+    server.once('message', (request, from) => {
+      // As behind a NAT: another address and port than the machine's own.
+      server.send(stunResponse(request, { host: '203.0.113.7', port: 4444 }) ?? '', from.port, from.address);
+      resolve(from.port);
+    });
+  });
+  const own = Object.values(os.networkInterfaces()).flatMap((list) => list ?? []).filter(({ internal, family }) => !internal && family === 'IPv4');
+  expect(JSON.parse(await sent)).toEqual({
+    type: 'candidates',
+    candidates: [{ host: '203.0.113.7', port: 4444 }, ...own.map(({ address }) => ({ host: address, port }))].slice(0, MAX_CANDIDATES),
+  });
+  signal.destroy();
+  await outcome;
   server.close();
 });
 

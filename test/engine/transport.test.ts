@@ -244,3 +244,14 @@ describe('compression', () => {
     expect(await cost(relay, (await toEcho(server)).port)).toBeLessThan(text.length / 10);
   });
 });
+
+test('each new certificate of the bridge counts: the same one changes nothing, and the former one is another one again', async () => {
+  const server = await startEngine();
+  const of = (identity: typeof covering) => server.engine.renewBridge(identity).tls.fingerprint;
+  const [first, second] = [fingerprint, fingerprintOf(other.certificate)];
+  expect([of(covering), of(other), of(other), of(covering)]).toEqual([first, second, second, first]);
+  const socket = tls.connect({ host: server.bridge.host, port: server.bridge.tls.port, rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  expect(fingerprintOf(socket.getPeerX509Certificate()?.toString() ?? '')).toBe(first);
+  socket.destroy();
+});

@@ -181,6 +181,7 @@ test('files of a multipart body are no parameters', async () => {
 
 test.each<[string, Body, string, [number, string]]>([
   ['broken JSON', '{"id":', 'application/json', [400, 'the JSON request body is broken']],
+  ['blank JSON', ' ', 'application/json', [400, 'the JSON request body is broken']],
   ['a JSON list', '[1]', 'application/json', [400, 'the JSON request body must be an object']],
   ['JSON null', 'null', 'application/json', [400, 'the JSON request body must be an object']],
   ['deep JSON', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, 'application/json', [400, 'the JSON request body is nested too deep']],

@@ -61,6 +61,15 @@ test('a paused reader makes the writer wait, and wakes it when everything is tak
   expect(ones.seen).toEqual(['drain']);
 });
 
+test('a write whose chunk is copied says when the reader falls behind, too, and calls back each time', () => {
+  const { one, other } = pair();
+  other.pause();
+  let taken = 0;
+  const write = (): boolean => one.write(Buffer.alloc(60_000), () => taken++);
+  expect([write(), write(), taken, one.pending]).toEqual([true, false, 2, 120_000]);
+  one.destroy();
+});
+
 test('a writer that is woken, fills the pair again and ends: the end comes after all of it, however often the reader waits', async () => {
   const [one, other] = socketPair(origin);
   const seen: string[] = [];
