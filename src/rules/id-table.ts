@@ -11,10 +11,13 @@ export class IdTable<T> {
   /** The page that was last added to. */
   #last: { readonly number: number; readonly page: Array<T | undefined> } | undefined;
 
+  /** @param id of a record, or any other number, which no record has */
   get(id: number): T | undefined {
-    return this.#pages.get(id >> BITS)?.[id & (PAGE - 1)];
+    // Bits alone would take 2^32 + 1 for 1.
+    return (id | 0) === id ? this.#pages.get(id >> BITS)?.[id & (PAGE - 1)] : undefined;
   }
 
+  /** @param id from the database: 31 bits */
   set(id: number, record: T): void {
     const number = id >> BITS;
     if (this.#last?.number !== number) this.#last = { number, page: this.#pageOf(number) };
@@ -33,7 +36,7 @@ export class IdTable<T> {
   delete(id: number): void {
     const number = id >> BITS;
     const page = this.#pages.get(number);
-    if (page === undefined) return;
+    if (page === undefined || this.get(id) === undefined) return;
     page[id & (PAGE - 1)] = undefined;
     if (page.some((record) => record !== undefined)) return;
     this.#pages.delete(number);

@@ -30,3 +30,13 @@ test('is walked through while records are replaced, deleted and added', () => {
   }
   expect(seen).toEqual([...Array.from({ length: 100 }, (_, n) => n + 1), ...Array.from({ length: 73 }, (_, n) => n + 128), 300]);
 });
+
+test('no other number is taken for the id of a record', () => {
+  const table = new IdTable<string>();
+  table.set(1, 'the first');
+  for (const id of [1.5, 2 ** 32 + 1, -1, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY]) {
+    expect(table.get(id)).toBeUndefined();
+    table.delete(id);
+  }
+  expect(table.get(1)).toBe('the first');
+});
