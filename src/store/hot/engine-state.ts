@@ -64,8 +64,11 @@ export interface EngineState {
   readonly serverUrl: string;
 }
 
-/** Rows that are read at once: few enough that using them holds the event loop for a few ms, and enough that the way to the database costs little. */
-const PAGE = 2000;
+/**
+ * Rows that are read at once: few enough that using them holds the event loop for a few ms, and enough that the way to the database costs little. A client may have
+ * 128 KB of addresses of its user's: more rows, all of them long, would take hundreds of MB together.
+ */
+const PAGE = 500;
 
 /** What this needs of the reader. */
 type Rows = Pick<HotReader, 'dialect' | 'rows' | 'manyRows'>;
