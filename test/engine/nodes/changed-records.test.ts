@@ -8,14 +8,19 @@ import { Attempts } from '../../../src/rules/attempts.ts';
 import type { NodeMessage } from '../../../src/wire/node-messages.ts';
 import { eventually } from '../../support/eventually.ts';
 
-test('what happens here is news again after the work of another node has failed', async () => {
-  let tell: (event: EngineEvent) => void = () => {};
+/** News for other nodes of events that a test causes with `tell`. */
+function watched() {
+  let listener: (event: EngineEvent) => void = () => {};
   const sent: ChangedRecord[] = [];
-  const watch = (listener: typeof tell) => {
-    tell = listener;
+  const watch = (added: typeof listener) => {
+    listener = added;
     return () => {};
   };
-  const records = new ChangedRecords({ watch }, (changed) => sent.push(...changed));
+  return { records: new ChangedRecords({ watch }, (changed) => sent.push(...changed)), sent, tell: (event: EngineEvent) => listener(event) };
+}
+
+test('what happens here is news again after the work of another node has failed', async () => {
+  const { records, sent, tell } = watched();
   const failing = () => {
     tell({ kind: 'client', id: 1 });
     throw new Error('the record cannot be shown');
@@ -28,13 +33,7 @@ test('what happens here is news again after the work of another node has failed'
 });
 
 test('other nodes are notified of clients, tunnels and hosts, each once', async () => {
-  let tell: (event: EngineEvent) => void = () => {};
-  const sent: ChangedRecord[] = [];
-  const watch = (listener: typeof tell) => {
-    tell = listener;
-    return () => {};
-  };
-  const records = new ChangedRecords({ watch }, (changed) => sent.push(...changed));
+  const { records, sent, tell } = watched();
   for (const kind of ['host', 'tunnel', 'client', 'tunnel'] as const) tell({ kind, id: 7 });
   await eventually(() => sent, (all) => all.length > 0);
   expect(sent).toEqual([['host', 7], ['tunnel', 7], ['client', 7]]);
