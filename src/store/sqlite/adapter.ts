@@ -125,22 +125,6 @@ class SqliteTransaction implements Transaction {
     return this.#end('rollback');
   }
 
-  async createSavepoint(name: string): Promise<void> {
-    await this.#run(`SAVEPOINT ${name}`);
-  }
-
-  async rollbackToSavepoint(name: string): Promise<void> {
-    await this.#run(`ROLLBACK TO ${name}`);
-  }
-
-  async releaseSavepoint(name: string): Promise<void> {
-    await this.#run(`RELEASE SAVEPOINT ${name}`);
-  }
-
-  #run(sql: string): Promise<number> {
-    return this.executeRaw({ sql, args: [], argTypes: [] });
-  }
-
   async #end(how: 'commit' | 'rollback'): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
