@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { readNpsFolder } from '../../src/migration/nps/folder.ts';
-import { npsClient, npsFolder, npsHost, npsTunnel, npsUser } from '../support/nps-folder.ts';
+import { npsClient, npsFolder, npsHost, npsText, npsTunnel, npsUser } from '../support/nps-folder.ts';
 import { removeScratchDirectories } from '../support/scratch.ts';
 
 afterAll(removeScratchDirectories);
@@ -372,5 +372,39 @@ test('each limit applies unless nps.conf switches it off', () => {
       expect(remarks).toEqual([`nps.conf switches limits off (${key}): they are imported as unlimited.`]);
     }
     expect(readNpsFolder(npsFolder({ clients, conf: `${key}=true` })).set.clients).toMatchObject([on]);
+  }
+});
+
+test('each sign of a health check is named, of tunnels and hosts', () => {
+  const signs = [{ HealthCheckInterval: 5 }, { HealthCheckType: 'tcp' }, { HealthCheckTarget: '127.0.0.1:1' }];
+  const others = { HealthCheckTimeout: 3, HealthMaxFail: 3, HttpHealthUrl: '/' };
+  const tasks = [others, ...signs].map((sign, at) => npsTunnel({ Id: 5 + at, ...sign }));
+  const hosts = [others, ...signs].map((sign, at) => npsHost({ Id: 5 + at, ...sign }));
+  const { notes } = readNpsFolder(npsFolder({ clients: [npsClient()], tasks, hosts }));
+  const health = (name: string) =>
+    [6, 7, 8].map((id) => ({ source: `${name}.json: Id ${id}`, text: expect.stringMatching(/^its health check is not carried/) }));
+  expect(notes).toEqual([...health('tasks'), ...health('hosts')]);
+});
+
+test('what is the hash of a password is none, and what may be a password stays', () => {
+  const hashes = ['$2a$10$x', '$2b$10$x', '$2y$x', '$argon2i$v', '$scrypt$ln', '$pbkdf2-sha256$1', '$5$salt$x', '$6$salt$x', '{SSHA}x', '{SHA512}x'];
+  const passwords = ['$2c$10$x', '$5', '$money$', '{ssha}x', '{}x', 'a$6$salt$x', ''];
+  const users = [...hashes, ...passwords].map((Password, at) => npsUser({ Id: 1 + at, UserName: `user ${at}`, Password }));
+  const { set, notes } = readNpsFolder(npsFolder({ users }));
+  expect(set.users.map(({ password }) => password)).toEqual([...hashes.map(() => ''), ...passwords]);
+  expect(notes.map(({ text }) => text)).toEqual([
+    ...hashes.map(() => expect.stringMatching(/^the password is stored as a hash/)),
+    expect.stringMatching(/^has no password/),
+  ]);
+});
+
+test('a separator may be anywhere, also where one part of the file ends that is read at once', () => {
+  const megabyte = 1024 * 1024;
+  for (let cut = 0; cut <= 4; cut++) {
+    const first = npsText([npsUser({ Id: 1, Remark: 'REMARK' })]);
+    // The first one ends some bytes behind a megabyte.
+    const users = first.replace('REMARK', 'x'.repeat(megabyte + cut - first.length + 'REMARK'.length)) + npsText([npsUser({ Id: 2 }), npsUser({ Id: 3 })]);
+    const { set, problems } = readNpsFolder(npsFolder({ users }));
+    expect([cut, problems, set.users.map(({ id }) => id)]).toEqual([cut, [], [1, 2, 3]]);
   }
 });

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { z } from 'zod';
 import { lineages, type Lineage } from '../../src/migration/nps/export/records.ts';
 import { writeFolder } from '../../src/migration/nps/export/export-nps.ts';
 import { testDatabases } from '../support/database.ts';
@@ -9,6 +10,7 @@ import { emptyStore } from '../support/empty-store.ts';
 import { sized } from '../support/endurance.ts';
 import { importFolder, npsClient, npsFolder, npsHost, type NpsRecord, npsTunnel, npsUser } from '../support/nps-folder.ts';
 import { scratchDirectory } from '../support/scratch.ts';
+import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.ts';
 import type { TestStore } from '../support/test-store.ts';
 
 const databases = testDatabases('sqlite');
@@ -278,4 +280,54 @@ test('an export has every field of every record, under the names of the lineage'
       but(record, ['CertFilePath', 'KeyFilePath'], { CertFile: record['CertFilePath'], KeyFile: record['KeyFilePath'], AutoSSL: record['Id'] === 10 })
     ),
   });
+});
+
+test('an export leaves out what agents have declared, and names all that is lost in each lineage, with its number', async () => {
+  const store = await databases.openEmpty();
+  const { db } = store;
+  const now = Date.UTC(2030, 0, 1);
+  const [off = 0, expired = 0, , good = 0] = await seedUsers(store, 4, (n) => ({
+    enabled: n !== 1,
+    expiresAt: [new Date(now + 1), new Date(now), new Date(now - 1), new Date(now + 1)][n - 1],
+  }));
+  const clients = await seedClients(store, 6, (n) => ({
+    userId: [off, expired, good][n - 1],
+    webUsername: n > 4 ? `web ${n}` : '',
+    ipWhite: n > 1,
+  }));
+  const clientId = clients[3] ?? 0;
+  await seedTunnels(store, clientId, 3, (n) => ({ noStore: n > 2 }));
+  await db.platformDomain.create({ data: { id: 'p', wildcard: '*.example.org' } });
+  const host = (n: number) => ({ platformDomainId: n === 3 ? 'p' : null, platformPrefix: n === 3 ? 'x' : null, acme: n > 3, noStore: n > 4 });
+  const hosts = await seedHosts(store, clientId, 6, host);
+  await db.apiToken.createMany({ data: [1, 2, 3].map((n) => ({ name: '', hash: String(n) })) });
+  for (const lineage of lineages) {
+    const directory = path.join(scratchDirectory(), 'exported');
+    const text = await writeFolder(db, directory, lineage, now);
+    const read = (name: string) =>
+      readFileSync(path.join(directory, name), 'utf8').split('\n*#*').slice(0, -1).map((record) => z.looseObject({ Id: z.number() }).parse(JSON.parse(record)));
+    expect([read('tasks.json').length, read('hosts.json').map(({ Id }) => Id)]).toEqual([2, hosts.slice(0, 4)]);
+    // Where there are no users, clients of those that are disabled or have expired must not serve.
+    expect(read('clients.json').map(({ Status }) => Status)).toEqual([lineage === 'Z', lineage === 'Z', true, true, true, true]);
+    const [written, , , ...lost] = text.trimEnd().split('\n').map((line) => line.trim());
+    expect(written).toBe(`Written to ${directory}: 6 clients, 2 tunnels, 4 hosts${lineage === 'Z' ? ', 4 users' : ''}.`);
+    const usersLost = lineage === 'Z' ? /^the passwords of 4 users/ : /^4 users: .* Their 3 clients/;
+    expect(lost.slice(0, -3)).toEqual(
+      [
+        ...[usersLost, /^the passwords of 2 web logins/, /^3 API tokens/, /^3 tunnels and hosts of agents/],
+        ...lineage === 'D' ? [] : [/^the certificates of 3 hosts/],
+        ...lineage === 'Z' ? [] : [/^the platform domains of 1 hosts/],
+        ...lineage === 'D' ? [/^the allowlists of 5 clients/] : [],
+      ].map((line) => expect.stringMatching(line)),
+    );
+  }
+});
+
+test('an export has all records where there are more than are read at once', async () => {
+  const store = await databases.openEmpty();
+  const ids = await seedClients(store, 2001);
+  const directory = path.join(scratchDirectory(), 'exported');
+  expect(await writeFolder(store.db, directory, 'Y', 0)).toContain(': 2001 clients, ');
+  const found = Array.from(readFileSync(path.join(directory, 'clients.json'), 'utf8').matchAll(/"Id":(\d+),"VerifyKey"/g), ([, id]) => Number(id));
+  expect(found).toEqual(ids);
 });

@@ -1,18 +1,26 @@
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
+import process from 'node:process';
 import { text } from 'node:stream/consumers';
-import { afterAll, afterEach, expect, test } from '@jest/globals';
+import v8 from 'node:v8';
+import { afterAll, afterEach, expect, jest, test } from '@jest/globals';
+import { Command } from 'commander';
+import pino from 'pino';
 import { z } from 'zod';
 import { addressOf } from '../../src/http/listening.ts';
 import { sign } from '../../src/legacy/signature.ts';
+import { addMigrationCommands } from '../../src/migration/commands.ts';
 import { graphqlUrl } from '../../src/migration/post.ts';
 import { importThroughServer } from '../../src/migration/through-server.ts';
 import { ImportSet } from '../../src/schema/import/records.ts';
 import type { ImportReport } from '../../src/schema/import/report.ts';
 import { readSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
+import { lockDataDir } from '../../src/store/data-lock.ts';
+import { openStore } from '../../src/store/store.ts';
+import { npsClient, npsFolder } from '../support/nps-folder.ts';
 import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
 
 const servers: http.Server[] = [];
@@ -132,4 +140,94 @@ test.each<readonly [Partial<Settings>, string]>([
 ])('with the settings %j the server of this machine is asked at %s', (settings, url) => {
   const usual = { httpHost: '127.0.0.1', httpPort: 8080, httpTls: 'off', httpTlsCert: '', basePath: '' } as const;
   expect(graphqlUrl({ ...usual, ...settings })).toBe(url);
+});
+
+/** Commands run in this process, and what they print. */
+async function run(
+  ...words: readonly string[]
+): Promise<{ readonly text: string; readonly notices: string; readonly code: typeof process.exitCode; readonly own: readonly unknown[] }> {
+  const own: unknown[] = [];
+  const program = new Command();
+  addMigrationCommands(program, { agent: async (flags) => void own.push(['agent', flags]), visit: async (flags) => void own.push(['visit', flags]) });
+  const [out, err] = [jest.spyOn(process.stdout, 'write').mockReturnValue(true), jest.spyOn(process.stderr, 'write').mockReturnValue(true)];
+  const flags = jest.spyOn(v8, 'setFlagsFromString').mockReturnValue();
+  const before = process.exitCode;
+  process.exitCode = undefined;
+  try {
+    await program.parseAsync(words, { from: 'user' });
+    const said = ({ mock }: typeof out) => mock.calls.map(([text]) => String(text)).join('');
+    return { text: said(out), notices: said(err), code: process.exitCode, own };
+  } finally {
+    process.exitCode = before;
+    for (const spy of [out, err, flags]) spy.mockRestore();
+  }
+}
+
+/** Settings of a server that runs on a data directory. */
+function settingsFileOf(dataDir: string, port: number): string {
+  const file = path.join(scratchDirectory(), 'adit.toml');
+  writeFileSync(file, `auth_key = "the key"\nbase_path = "/base"\ndata_dir = ${JSON.stringify(dataDir)}\nhttp_port = ${port}\n`);
+  return file;
+}
+
+test('the command passes each of its options on, prints the report as a text or as JSON, and fails if nothing was imported', async () => {
+  const { asked, settings } = await startServer(takesAll);
+  const dataDir = scratchDirectory();
+  const unlock = lockDataDir(dataDir);
+  const folder = npsFolder({ clients: [npsClient()], conf: '' });
+  const config = settingsFileOf(dataDir, settings.httpPort);
+  const off = { dryRun: false, merge: false, update: false, skipBroken: false };
+  for (
+    const [flag, option] of [['--dry-run', 'dryRun'], ['--merge', 'merge'], ['--update', 'update'], ['--skip-broken', 'skipBroken'], ['--json', '']] as const
+  ) {
+    const { text: printed, code } = await run('import', 'nps', folder, '--config', config, flag);
+    expect(code).toBeUndefined();
+    const { id: _, ...sentOptions } = asked.at(-1)?.variables ?? {};
+    expect(sentOptions).toEqual({ ...off, ...(option !== '' && { [option]: true }) });
+    if (flag === '--json') expect(JSON.parse(printed)).toEqual({ ...report, remarks: ['All limits in the records apply.'] });
+    else expect(printed).toMatch(/^ +new +changed[^]*All limits in the records apply\./);
+  }
+  const refused = await run('import', 'nps', npsFolder({ clients: '{' }), '--config', config);
+  expect(refused).toMatchObject({ code: 1, text: expect.stringContaining('Nothing was imported') });
+  await unlock();
+});
+
+test('an export has the counters that a server left, and is that of the lineage and the data directory', async () => {
+  const dataDir = scratchDirectory();
+  const store = await openStore({ url: '', dataDir, log: pino({ level: 'silent' }) });
+  await store.transaction(async (tx) => {
+    const { id } = await tx.client.create({ data: { vkey: 'k' } });
+    await tx.counter.create({ data: { kind: 'client', id, inletBytes: 7, exportBytes: 8 } });
+  });
+  await store.close();
+  const directory = path.join(scratchDirectory(), 'exported');
+  const command = ['export', 'nps', directory, '--lineage', 'D', '--config', settingsFileOf('/nowhere', 1), '--data-dir', dataDir];
+  const unlock = lockDataDir(dataDir);
+  await expect(run(...command)).rejects.toThrow(/another server is running/);
+  await unlock();
+  expect((await run(...command)).text).toContain(`Written to ${directory}: 1 clients, 0 tunnels, 0 hosts.`);
+  const [client] = readFileSync(path.join(directory, 'clients.json'), 'utf8').split('\n*#*');
+  expect(JSON.parse(client ?? '')).toMatchObject({ VerifyKey: 'k', InletFlow: 7, ExportFlow: 8, Flow: { InletFlow: 7, ExportFlow: 8 } });
+  // It has given the directory back.
+  await lockDataDir(dataDir)();
+});
+
+test('files of NPS are converted, and the flags of npc run an agent or a visitor', async () => {
+  const directory = scratchDirectory();
+  const place = (name: string): string => path.join(directory, name);
+  writeFileSync(place('nps.conf'), 'web_port=81\n');
+  writeFileSync(place('npc.conf'), '[common]\nserver_addr=h:1\nvkey=k\n');
+  expect((await run('import', 'nps-conf', place('nps.conf'))).text).toContain('http_port = 81');
+  expect((await run('import', 'npc-conf', place('npc.conf'))).text).toContain('server = "h:1"');
+  await run('import', 'nps-conf', place('nps.conf'), '--out', place('adit.toml'));
+  await run('import', 'npc-conf', place('npc.conf'), '--out', place('agent.toml'));
+  expect(['adit.toml', 'agent.toml'].map((name) => /^# Made from an (\S+)/.exec(readFileSync(place(name), 'utf8'))?.[1])).toEqual(['nps.conf', 'npc.conf']);
+  expect(await run('npc', '-server=h:1', '-vkey=k', '-debug')).toMatchObject({
+    own: [['agent', { server: 'h:1', vkey: 'k' }]],
+    notices: 'adit: -debug is ignored: use ADIT_LOG_LEVEL\n',
+  });
+  expect((await run('npc', '-server=h:1', '-password=p')).own).toEqual([['visit', { server: 'h:1', type: 'p2p', password: 'p', listen: '2000' }]]);
+  const { own: [ran] } = await run('npc', `-config=${place('npc.conf')}`);
+  const [, flags] = z.tuple([z.literal('agent'), z.object({ config: z.string() })]).parse(ran);
+  expect(readFileSync(flags.config, 'utf8')).toBe(readFileSync(place('agent.toml'), 'utf8'));
 });

@@ -68,6 +68,7 @@ eitherDialect('the audit log', (databases) => {
       at: new Date(Date.UTC(2026, 10, 1, 0, n)),
       resourceId: `id-${n}`,
       action: n % 2 === 0 ? 'update' : 'create',
+      before: n === 241 ? JSON.stringify({ remark: 'formerly' }) : null,
       after: n === 240 ? null : JSON.stringify({ remark: n % 10 === 0 ? 'An "OFFICE", \u00c4' : 'x' }),
     }));
     await store.transaction(async (tx) => addAuditEntries(tx, values));
@@ -82,13 +83,14 @@ eitherDialect('the audit log', (databases) => {
     expect(await found('office', ', filter: { action: CREATE }')).toEqual([0, []]);
     expect(await found('office', ', filter: { from: "2026-11-01T00:20:00Z", to: "2026-11-01T00:40:00Z" }')).toEqual([2, ['id-30', 'id-20']]);
     expect(await found('ID-249')).toEqual([1, ['id-249']]);
+    expect(await found('FORMERLY')).toEqual([1, ['id-241']]);
     expect(await found('113.7', ', limit: 0')).toEqual([250, []]);
     expect(await found('%')).toEqual([0, []]);
     expect(await api.code('{ auditEntries(search: "a\\u0000") { total } }')).toBe('INVALID_INPUT');
     expect(await api.record('{ auditEntries(search: "office") { searchedBackTo } }')).toEqual({ searchedBackTo: null });
-    const read = async (search?: string) => {
+    const read = async (search?: string, more = {}) => {
       const pages = [];
-      for await (const page of store.auditPages({ action: 'update', ...search !== undefined && { search } })) {
+      for await (const page of store.auditPages({ action: 'update', ...search !== undefined && { search }, ...more })) {
         pages.push(page.map(({ resourceId }) => resourceId));
       }
       return pages;
@@ -96,6 +98,10 @@ eitherDialect('the audit log', (databases) => {
     expect((await read()).map((page) => page.length)).toEqual([100, 25]);
     expect((await read()).flat()).toEqual(Array.from({ length: 125 }, (_, n) => `id-${248 - 2 * n}`));
     expect(await read('office')).toEqual([office]);
+    const { id: last } = await store.db.auditEntry.findFirstOrThrow({ where: { resourceId: 'id-7' } });
+    expect(await read(undefined, { beforeId: last })).toEqual([['id-6', 'id-4', 'id-2', 'id-0']]);
+    expect(await read('office', { beforeId: last })).toEqual([['id-0']]);
+    expect(await read('office', { action: 'create' })).toEqual([]);
   });
 
   test('has none for a change that was refused', async () => {

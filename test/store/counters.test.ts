@@ -1,7 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { NotFollowedError } from '../../src/store/change-log.ts';
-import type { CounterBatch } from '../../src/store/hot/counters.ts';
-import { eachDialect } from '../support/database.ts';
+import { ChangeLog, NotFollowedError } from '../../src/store/change-log.ts';
+import { addBytes } from '../../src/store/hot/bulk.ts';
+import { type CounterBatch, saveCounters } from '../../src/store/hot/counters.ts';
+import type { Transaction } from '../../src/store/transaction.ts';
+import { eachDialect, testDatabases } from '../support/database.ts';
+import { describeWith } from '../support/programs.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 import type { TestStore } from '../support/test-store.ts';
 
@@ -140,5 +143,219 @@ eachDialect('counters', (databases) => {
       200n,
     ]]);
     expect(await series(store)).toBe(105);
+  });
+
+  test('of a client: each value that changes alone gets into its row, bytes, rates and times only with the rows, and what the engine does not know stays', async () => {
+    const store = await databases.openEmpty();
+    const [id = 0] = await seedClients(store, 1);
+    let wanted: CounterBatch['clients'][number] = { id, ...seen, inletBytes: 5, exportBytes: 6 };
+    let node = 'one';
+    const save = (rows: boolean) => saveCounters(store.transaction, store.dialect, { clients: [wanted], tunnels: [], hosts: [] }, Date.now(), { rows, node });
+    const row = async () => {
+      const { rate, inletBytes, exportBytes, lastAddress, agentVersion, lastOnlineAt, ...client } = await store.db.client.findUniqueOrThrow({ where: { id } });
+      const numbers = { rate: Number(rate), inletBytes: Number(inletBytes), exportBytes: Number(exportBytes), lastOnlineAt: lastOnlineAt?.getTime() ?? null };
+      const { connected, connections, localAddress } = client;
+      return { id, connected, connections, localAddress, address: lastAddress, version: agentVersion, ...numbers, node: client.node };
+    };
+    await save(true);
+    for (const change of [{ connected: false }, { address: '203.0.113.10' }, { localAddress: '10.0.0.2' }, { version: '2.0' }, { connected: true }]) {
+      wanted = { ...wanted, ...change };
+      await save(false);
+      expect(await row()).toEqual({ ...wanted, node });
+    }
+    node = 'two';
+    await save(false);
+    expect(await row()).toEqual({ ...wanted, node });
+    for (const change of [{ rate: 9 }, { connections: 4 }, { inletBytes: 50 }, { exportBytes: 60 }, { lastOnlineAt: Date.UTC(2031, 0, 1) }]) {
+      const before = await row();
+      wanted = { ...wanted, ...change };
+      await save(false);
+      expect(await row()).toEqual(before);
+      await save(true);
+      expect(await row()).toEqual({ ...wanted, node });
+    }
+    const known = await row();
+    wanted = { ...wanted, address: '', localAddress: '', version: '', lastOnlineAt: null };
+    await save(true);
+    expect(await row()).toEqual(known);
+  });
+
+  test('of a tunnel and a host: each value that changes alone gets into its row; without the rows, that a tunnel runs does', async () => {
+    const store = await databases.openEmpty();
+    const { tunnel, host } = await seeded(store);
+    let wanted = { running: true, rate: 1, connections: 2, inletBytes: 3, exportBytes: 4 };
+    const save = (rows: boolean) => store.saveCounters({ clients: [], tunnels: [{ id: tunnel, ...wanted }], hosts: [{ id: host, ...wanted }] }, { rows });
+    const rows = async () => {
+      const select = { rate: true, connections: true, inletBytes: true, exportBytes: true } as const;
+      const found = [await store.db.tunnel.findFirst({ select: { running: true, ...select } }), await store.db.host.findFirst({ select })];
+      return found.map((row) =>
+        Object.fromEntries(Object.entries(row ?? {}).map(([name, value]) => [name, typeof value === 'bigint' ? Number(value) : value]))
+      );
+    };
+    const all = () => {
+      const { running: _, ...ofHost } = wanted;
+      return [wanted, ofHost];
+    };
+    await save(true);
+    for (const change of [{ rate: 10 }, { connections: 20 }, { inletBytes: 30 }, { exportBytes: 40 }]) {
+      const before = await rows();
+      wanted = { ...wanted, ...change };
+      await save(false);
+      expect(await rows()).toEqual(before);
+      await save(true);
+      expect(await rows()).toEqual(all());
+    }
+    for (const [running, everything] of [[false, false], [true, true]] as const) {
+      wanted = { ...wanted, running };
+      await save(everything);
+      expect(await rows()).toEqual(all());
+    }
+  });
+
+  test('and the running state of servers that have ended are cleared, each value alone; those of running servers stay', async () => {
+    const store = await databases.openEmpty();
+    // The first three of a server that has ended: one is connected or runs, one has a rate, one has connections.
+    const moving = (n: number) => ({ rate: n % 3 === 2 ? 7 : 0, connections: n % 3 === 0 ? 8 : 0 });
+    const clients = await seedClients(store, 6, (n) => ({ node: n > 3 ? 'alive' : 'ended', connected: n % 3 === 1, ...moving(n) }));
+    const tunnels = await seedTunnels(store, 0, 6, (n) => ({ clientId: clients[n - 1], running: n % 3 === 1, ...moving(n) }));
+    const hosts = await seedHosts(store, 0, 6, (n) => ({ clientId: clients[n - 1], ...moving(n) }));
+    const counted = [['client', clients[0], 1, 0], ['client', clients[4], 0, 2], ['tunnel', tunnels[0], 3, 0], ['tunnel', tunnels[1], 0, 4], [
+      'host',
+      hosts[0],
+      5,
+      6,
+    ]] as const;
+    for (const [kind, id = 0, inletBytes, exportBytes] of counted) await store.db.counter.create({ data: { kind, id, inletBytes, exportBytes } });
+    const state = async () => {
+      const { client, tunnel, host } = store.db;
+      const [select, orderBy] = [{ rate: true, connections: true }, { id: 'asc' }] as const;
+      return [
+        (await client.findMany({ select: { connected: true, ...select }, orderBy })).map((
+          { connected, ...row },
+        ) => [connected, Number(row.rate), row.connections]),
+        (await tunnel.findMany({ select: { running: true, ...select }, orderBy })).map(({ running, ...row }) => [running, Number(row.rate), row.connections]),
+        (await host.findMany({ select, orderBy })).map(({ rate, connections }) => [Number(rate), connections]),
+      ];
+    };
+    const bytes = async () => {
+      const query = { select: { inletBytes: true, exportBytes: true }, orderBy: { id: 'asc' } } as const;
+      const found = [await store.db.client.findMany(query), await store.db.tunnel.findMany(query), await store.db.host.findMany(query)];
+      return found.map((rows) => rows.map((row) => [Number(row.inletBytes), Number(row.exportBytes)]));
+    };
+    await store.forgetRunningState(['alive', 'other']);
+    const [off, alive] = [[false, 0, 0], [[true, 0, 0], [false, 7, 0], [false, 0, 8]]];
+    expect(await state()).toEqual([[off, off, off, ...alive], [off, off, off, ...alive], [[0, 0], [0, 0], [0, 0], [0, 0], [7, 0], [0, 8]]]);
+    const none = [0, 0];
+    expect((await bytes()).flat()).toEqual(Array.from({ length: 18 }, () => none));
+    await store.forgetRunningState();
+    expect(await state()).toEqual([off, off, none].map((row) => Array.from({ length: 6 }, () => row)));
+    expect(await bytes()).toEqual([
+      [[1, 0], none, none, none, [0, 2], none],
+      [[3, 0], [0, 4], none, none, none, none],
+      [[5, 6], none, none, none, none, none],
+    ]);
+  });
+
+  test('of which one is lower than the stored one count in the series with what the other one has grown', async () => {
+    const store = await databases.openEmpty();
+    const ids = await seeded(store);
+    const save = (inletBytes: number, exportBytes: number) =>
+      store.saveCounters({ clients: [{ id: ids.client, ...seen, inletBytes, exportBytes }], tunnels: [], hosts: [] });
+    await save(100, 200);
+    await save(110, 1);
+    await save(1, 230);
+    const { _sum } = await store.db.trafficSample.aggregate({ where: { resource: 'client', step: 'day' }, _sum: { inletBytes: true, exportBytes: true } });
+    expect(_sum).toEqual({ inletBytes: 105n, exportBytes: 225n });
+  });
+
+  test('of one record are deleted by a reset of its traffic, which counts what they have grown, and those of others with its id stay', async () => {
+    const store = await databases.openEmpty();
+    const ids = await seeded(store);
+    expect(new Set(Object.values(ids)).size).toBe(1);
+    await store.saveCounters(batchOf(100, ids));
+    for (const [kind, left] of [['tunnel', ['client', 'host']], ['client', ['host']]] as const) {
+      await store.transaction((tx) => store.resetTraffic(tx, kind, { id: ids[kind], inletBytes: 130, exportBytes: 240 }));
+      expect((await store.db.counter.findMany({ orderBy: { kind: 'asc' } })).map((row) => row.kind)).toEqual(left);
+      const { _sum } = await store.db.trafficSample.aggregate({ where: { resource: kind, step: 'day' }, _sum: { inletBytes: true, exportBytes: true } });
+      expect(_sum).toEqual(kind === 'tunnel' ? { inletBytes: 130n, exportBytes: 240n } : { inletBytes: 125n, exportBytes: 235n });
+    }
+  });
+
+  test('of more records than one statement takes are all stored', async () => {
+    const store = await databases.openEmpty();
+    const ids = await seedClients(store, 2001);
+    await store.saveCounters({ clients: ids.map((id) => ({ id, ...seen, inletBytes: id, exportBytes: 1 })), tunnels: [], hosts: [] }, { rows: false });
+    const sums = { _sum: { inletBytes: true, exportBytes: true }, _count: true } as const;
+    const sum = { inletBytes: BigInt(ids.reduce((total, id) => total + id, 0)), exportBytes: 2001n };
+    expect(await store.db.counter.aggregate(sums)).toEqual({ _sum: sum, _count: 2001 });
+    expect(await store.db.client.aggregate(sums)).toEqual({ _sum: sum, _count: 2001 });
+    expect(await store.db.trafficSample.aggregate({ where: { resource: 'client', step: 'day' }, ...sums })).toEqual({ _sum: sum, _count: 2001 });
+  });
+
+  test('that an import adds to are in the rows afterwards, never negative and never more than a number holds exactly', async () => {
+    const store = await databases.openEmpty();
+    const ids = await seeded(store);
+    const [other = 0] = await seedClients(store, 1, () => ({ vkey: 'other', inletBytes: 7n, exportBytes: 9n }));
+    await store.saveCounters(batchOf(100, ids), { rows: false });
+    const add = (...[table, rows]: [Parameters<typeof addBytes>[2], Parameters<typeof addBytes>[3]]) =>
+      store.transaction((tx) => addBytes(tx, store.dialect, table, rows));
+    await add('Client', [{ id: ids.client, inletBytes: 1, exportBytes: -500 }, { id: other, inletBytes: Number.MAX_SAFE_INTEGER, exportBytes: 3 }]);
+    expect((await store.db.counter.findMany({ orderBy: { kind: 'asc' } })).map(({ kind }) => kind)).toEqual(['host', 'tunnel']);
+    await add('Tunnel', [{ id: ids.tunnel, inletBytes: 10, exportBytes: 20 }]);
+    await add('Host', [{ id: ids.host, inletBytes: -1, exportBytes: 30 }]);
+    const query = { select: { inletBytes: true, exportBytes: true }, orderBy: { id: 'asc' } } as const;
+    const rows = [await store.db.client.findMany(query), await store.db.tunnel.findMany(query), await store.db.host.findMany(query)].flat();
+    expect(rows.map(({ inletBytes, exportBytes }) => [inletBytes, exportBytes])).toEqual([
+      [101n, 0n],
+      [BigInt(Number.MAX_SAFE_INTEGER), 12n],
+      [110n, 220n],
+      [99n, 230n],
+    ]);
+    expect(await store.db.counter.count()).toBe(0);
+  });
+});
+
+describeWith('initdb', 'counters on PostgreSQL', () => {
+  const databases = testDatabases('postgresql');
+
+  test.each([
+    ['another change', '[{"resource":"client","id":1}]', true],
+    ['a reset', '[{"resource":"client","id":1,"reset":{"inletBytes":1,"exportBytes":2}}]', false],
+    ['an import, which has added bytes,', '[{"resource":"import","counted":[["client",1,2,3]]}]', false],
+  ])('are stored by a server that has not applied %s only if they cannot be older than it', async (_, changes, stored) => {
+    const { db } = await databases.openEmpty();
+    const log = new ChangeLog(db);
+    const { seq } = await log.last();
+    const tried = (applied: number) =>
+      db.$transaction((tx) => log.mayCount(tx, applied)).then(
+        () => true,
+        (error: unknown) => error instanceof NotFollowedError ? false : Promise.reject(error),
+      );
+    const { position } = await db.$transaction((tx) => log.add(tx, [], changes));
+    expect(position).toEqual({ seq: seq + 1, token: expect.any(String) });
+    expect([await tried(seq), await tried(seq + 1)]).toEqual([stored, true]);
+    await db.loggedCommit.deleteMany({ where: { seq: { gt: seq } } }); // the store stays
+  });
+
+  test('and resets exclude each other, but servers that store counters do not', async () => {
+    const store = await databases.openEmpty();
+    const [id = 0] = await seedClients(store, 1);
+    const log = new ChangeLog(store.db);
+    const { seq } = await log.last();
+    const locks = (work: (tx: Transaction) => Promise<unknown>) =>
+      store.transaction(async (tx) => {
+        await work(tx);
+        return tx.$queryRaw`SELECT objid::int AS lock, mode FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted`;
+      });
+    expect(await locks((tx) => log.mayCount(tx, seq))).toEqual([{ lock: 72707375, mode: 'ShareLock' }]);
+    expect(await locks((tx) => store.resetTraffic(tx, 'client', { id, inletBytes: 0, exportBytes: 0 }))).toEqual([{ lock: 72707375, mode: 'ExclusiveLock' }]);
+  });
+
+  test('of a server have its name', async () => {
+    const store = await databases.openEmpty();
+    const [id = 0] = await seedClients(store, 1);
+    await store.node.join({ name: 'one', address: '', linkPort: 1, tlsPort: 1, version: '1' });
+    await store.saveCounters({ clients: [{ id, ...seen, inletBytes: 1, exportBytes: 1 }], tunnels: [], hosts: [] }, { rows: false });
+    expect(await store.db.client.findFirst({ select: { node: true } })).toEqual({ node: 'one' });
   });
 });

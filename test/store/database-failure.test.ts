@@ -1,8 +1,14 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import path from 'node:path';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { databaseFailure, failureNote } from '../../src/store/database-failure.ts';
+import { DatabaseHealth } from '../../src/store/database-health.ts';
+import { DatabaseSockets } from '../../src/store/database-sockets.ts';
 import { openDatabase } from '../../src/store/sqlite/binding.ts';
-import { adapterError, failureOf } from '../../src/store/sqlite/failure.ts';
+import { isBusy, sqliteCode } from '../../src/store/sqlite/codes.ts';
+import { adapterError, failureOf, NulError, TooLongError } from '../../src/store/sqlite/failure.ts';
+import type { Transaction } from '../../src/store/transaction.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const directory = temporaryDirectory();
@@ -101,4 +107,103 @@ test.each([
   opened.exec('PRAGMA foreign_keys = ON');
   expect(adapterError(failureOf(thrownBy(() => opened.prepare(statement).run())))).toMatchObject(error);
   opened.close();
+});
+
+test('errors are sent between threads with what matters of them, and Prisma gets them in its form', () => {
+  expect(failureOf(new NulError())).toEqual({ message: 'a text for the database holds a NUL character', nul: true });
+  expect(failureOf(new TooLongError('x'))).toEqual({ message: 'x', tooLong: true });
+  expect(failureOf(new Error('x'))).toEqual({ message: 'x', errcode: undefined });
+  expect(failureOf(Object.assign(new Error('x'), { code: 'ERR_SQLITE_ERROR', errcode: 517 }))).toEqual({ message: 'x', errcode: 517 });
+  const unique = 'UNIQUE constraint failed: main.t.a, main.t.b';
+  const violation = { kind: 'UniqueConstraintViolation', table: 'main.t', constraint: { fields: ['a', 'b'] } };
+  expect(adapterError({ message: unique, errcode: 2067 })).toEqual({ originalCode: '2067', originalMessage: unique, ...violation });
+  expect(adapterError({ message: unique, errcode: 1555 })).toMatchObject(violation);
+  expect(adapterError({ message: 'x', errcode: 1811 })).toMatchObject({ kind: 'ForeignKeyConstraintViolation' });
+  for (const errcode of [5, 517]) expect(adapterError({ message: 'x', errcode })).toMatchObject({ kind: 'SocketTimeout', originalCode: String(errcode) });
+  expect(adapterError({ message: 'x', errcode: 11 })).toEqual({ originalCode: '11', originalMessage: 'x', kind: 'sqlite', extendedCode: 11, message: 'x' });
+  expect(adapterError({ message: 'x', nul: true })).toEqual({ kind: 'InvalidInputValue', message: 'x' });
+  for (const other of [{ message: 'x' }, { message: 'x', tooLong: true } as const]) expect(adapterError(other)).toBeUndefined();
+});
+
+test.each([
+  ['UNIQUE constraint failed: t.x', 2067],
+  ['NOT NULL constraint failed: t.x', 1299],
+  ['FOREIGN KEY constraint failed', 787],
+  ['database is locked', 5],
+  ['database table is locked', 6],
+  ['attempt to write a readonly database', 8],
+  ['disk I/O error', 10],
+  ['database disk image is malformed', 11],
+  ['database or disk is full', 13],
+  ['unable to open database file', 14],
+  ['file is not a database', 26],
+  ['no such table: t', 1],
+])('an error of SQLite without a code has it by its message: %s', (message, code) => {
+  const error = Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR' });
+  expect([sqliteCode(error), isBusy(error)]).toEqual([code, code === 5 || code === 6]);
+  expect([sqliteCode(new Error(message)), isBusy(new Error(message)), sqliteCode(message)]).toEqual([undefined, false, undefined]);
+});
+
+describe('the sockets of a silent database', () => {
+  const silent = { name: 'DatabaseSilentError', code: 'ETIMEDOUT' };
+
+  test('end as soon as it is known to be silent, new ones at once, until it answers again; one without a response ends after ten seconds', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const sockets = new DatabaseSockets();
+    const opened = async () => {
+      const socket = sockets.create();
+      await once(socket.connect(port, '127.0.0.1'), 'connect');
+      return socket;
+    };
+    const both = await Promise.all([opened(), opened()]);
+    const ended = Promise.all(both.map((socket) => once(socket, 'error')));
+    sockets.silent(true);
+    expect(await ended).toMatchObject([[silent], [silent]]);
+    const refused = sockets.create();
+    const refusal = once(refused, 'error');
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+    expect(refused.destroyed).toBe(true);
+    expect(await refusal).toMatchObject([silent]);
+    sockets.silent(false);
+    const last = await opened();
+    expect(last.timeout).toBe(10_000);
+    const end = once(last, 'error');
+    last.emit('timeout');
+    expect(await end).toMatchObject([silent]);
+    await new Promise((resolve) => {
+      server.close(resolve);
+    });
+  });
+});
+
+test('a database is healthy if it can be read; after a write that it has refused, a write to every table has to succeed first, for which it has a second', async () => {
+  const trial = { read: async (): Promise<void> => {}, write: async (): Promise<void> => {} };
+  const tried: string[] = [];
+  const health = new DatabaseHealth((run) => run({} as Transaction), {
+    read: () => trial.read(),
+    write(transaction) {
+      tried.push(transaction === health.transaction ? 'write' : 'a write that nobody watches');
+      return trial.write();
+    },
+  });
+  trial.read = () => Promise.reject(coded('57P01'));
+  await expect(health.check()).rejects.toMatchObject({ code: '57P01' });
+  trial.read = async () => {};
+  const refused = (code: string) => health.transaction(() => Promise.reject(coded(code))).catch(() => {});
+  await refused('42601');
+  await health.check();
+  expect(tried).toEqual([]);
+  await refused('53100');
+  trial.write = () => new Promise(() => {});
+  await expect(health.check()).rejects.toMatchObject({ code: '53100' });
+  trial.write = () => Promise.reject(coded('55P03'));
+  await expect(health.check()).rejects.toMatchObject({ code: '55P03' });
+  trial.write = async () => {};
+  for (let check = 0; check < 2; check++) await health.check();
+  expect(tried).toEqual(['write', 'write', 'write']);
 });

@@ -21,6 +21,10 @@ eitherDialect('rows with much text', (databases) => {
         () => store.childrenOf('Client', { parentIds: [owner], offset: 0, limit: clients }),
       ]
     ) await expect(reading()).rejects.toBeInstanceOf(RowsTooLongError);
+    // Changes are followed whatever the rows have.
+    expect((await store.changed('Client', ids.toReversed())).map(({ id, blackIpList }) => [id, blackIpList === list])).toEqual(
+      ids.toReversed().map((id) => [id, true]),
+    );
 
     for (const limit of [undefined, clients]) {
       const rows: Client[] = [];

@@ -30,6 +30,10 @@ eachDialect('a node', (databases) => {
     }]);
     const [state] = await node.all();
     expect(Math.abs(Date.now() - Number(state?.startedAt))).toBeLessThan(60_000);
+    for (const stopping of [true, false]) {
+      await node.report({ ...figures, stopping });
+      expect(await node.all()).toMatchObject([{ draining: true }]);
+    }
   });
 
   test('has the clock of the database', async () => {
@@ -150,7 +154,11 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
     await older.join(identity('one'));
     await store.db.node.deleteMany(); // as an upgrade does while a node is frozen
     await older.report(figures);
-    names.pop();
+    const later = names.pop();
+    await store.db.node.deleteMany();
+    await store.db.$executeRaw`UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = ${later}`;
+    await older.report(figures);
+    await store.db.$executeRaw`UPDATE _prisma_migrations SET rolled_back_at = NULL`;
     await store.db.node.deleteMany();
     await expect(older.report(figures)).rejects.toThrow(NodeOutdatedError);
     await expect(nodeOf(store, names).join(identity('two'))).rejects.toThrow(NodeOutdatedError);
@@ -160,7 +168,7 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
     const store = await databases.openEmpty();
     await nodeOf(store).join(identity('one'));
     await nodeOf(store).join(identity('two'));
-    await store.db.$executeRaw`UPDATE "Node" SET "seenAt" = "seenAt" - interval '8 d' WHERE name = 'one'`;
+    await store.db.$executeRaw`UPDATE "Node" SET "seenAt" = "seenAt" - CASE name WHEN 'one' THEN 8 ELSE 6 END * interval '1 d'`;
     await store.prune({ audit: 1, traffic: { minute: 1, hour: 1, day: 1 } });
     expect((await store.db.node.findMany()).map(({ name }) => name)).toEqual(['two']);
   });

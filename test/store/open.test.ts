@@ -1,13 +1,19 @@
 import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import pg from 'pg';
 import pino from 'pino';
+import { ChangeLog } from '../../src/store/change-log.ts';
+import { databaseFailure } from '../../src/store/database-failure.ts';
+import { reserveIds } from '../../src/store/hot/bulk.ts';
 import { applyMigrations, readMigrations } from '../../src/store/migrations.ts';
 import { copyName, databaseFileName, sqliteMigrations } from '../../src/store/sqlite.ts';
 import { openDatabase } from '../../src/store/sqlite/binding.ts';
 import { openStore } from '../../src/store/store.ts';
-import { eachDialect } from '../support/database.ts';
+import type { Transaction } from '../../src/store/transaction.ts';
+import { eachDialect, testDatabases } from '../support/database.ts';
+import { describeWith } from '../support/programs.ts';
 import { writable } from '../support/test-store.ts';
 
 const log = pino({ level: 'silent' });
@@ -43,6 +49,23 @@ eachDialect('an opened store', (databases) => {
     await add('secret', '');
     await add('tcp', 'one');
     expect(await db.tunnel.count()).toBe(4);
+  });
+
+  test('gives new records ids above reserved ones, and above all that there were', async () => {
+    const { db, transaction, dialect } = await databases.openEmpty();
+    let created = 0;
+    const create = async () => (await db.client.create({ data: { vkey: `key ${++created}` } })).id;
+    const reserve = (table: 'Client' | 'User', highest: number) => transaction((tx) => reserveIds(tx, dialect, table, highest));
+    const ids: number[] = [];
+    for (const highest of [0, 41, 7, 42]) {
+      await reserve('Client', highest);
+      ids.push(await create());
+    }
+    await db.client.deleteMany();
+    ids.push(await create());
+    await reserve('User', 5);
+    ids.push((await db.user.create({ data: { username: 'alice', passwordHash: '' } })).id, await create());
+    expect(ids).toEqual([1, 42, 43, 44, 45, 6, 46]);
   });
 });
 
@@ -158,5 +181,44 @@ describe('a database address', () => {
       name: 'StoreError',
       message: 'the database address is not a valid postgresql:// URL',
     });
+  });
+});
+
+describeWith('initdb', 'a store on PostgreSQL', () => {
+  const databases = testDatabases('postgresql');
+
+  test('ends what waits or works for too long: transactions that send nothing, waits for a lock, searches, which have connections of their own', async () => {
+    const store = await databases.openEmpty();
+    const log = new ChangeLog(store.db);
+    const idle = (tx: Pick<Transaction, '$queryRaw'>) => tx.$queryRaw`SELECT current_setting('idle_in_transaction_session_timeout') AS idle`;
+    for (const [long, most] of [[false, '3s'], [true, '1min']] as const) {
+      const locked = store.db.$transaction(async (tx) => {
+        await log.lock(tx, long);
+        return idle(tx);
+      });
+      expect(await locked).toEqual([{ idle: most }]);
+      expect(await idle(store.db)).toEqual([{ idle: '30s' }]);
+    }
+    expect(await store.db.$queryRaw`SELECT current_setting('lock_timeout') AS wait`).toEqual([{ wait: '5s' }]);
+    const asked = jest.spyOn(pg.Pool.prototype, 'query');
+    try {
+      await store.clientPage({ offset: 0, search: 'x' });
+      const pools = asked.mock.contexts.map((pool) => pool instanceof pg.Pool ? pool.options : undefined);
+      expect(pools).toContainEqual(expect.objectContaining({ max: 2, statement_timeout: 2000, idleTimeoutMillis: 8000 }));
+    } finally {
+      asked.mockRestore();
+    }
+  });
+
+  test('cannot write while another session has locked any table', async () => {
+    const database = await databases.create();
+    const store = await database.open();
+    const other = new pg.Client({ connectionString: database.url });
+    await other.connect();
+    await other.query('BEGIN; LOCK TABLE "AuditEntry"');
+    expect(databaseFailure(await store.tryWrite().catch((error: unknown) => error))).toBe('DATABASE_BUSY');
+    await other.query('COMMIT');
+    await store.tryWrite();
+    await other.end();
   });
 });

@@ -1,7 +1,13 @@
 import { beforeAll, expect, test } from '@jest/globals';
+import { addAuditEntries } from '../../src/store/audit.ts';
+import type { Client, Prisma } from '../../src/store/generated/sqlite/client.ts';
+import { clientConditions } from '../../src/store/hot/conditions.ts';
+import type { CountScope } from '../../src/store/hot/counts.ts';
+import type { ProblemListName } from '../../src/store/hot/problem-lists.ts';
+import { storedTime } from '../../src/store/hot/stored-time.ts';
 import type { TestStore } from '../support/test-store.ts';
 import { eachDialect } from '../support/database.ts';
-import { seedClients, seedTunnels } from '../support/seed.ts';
+import { seedClients, seedTunnels, seedUsers } from '../support/seed.ts';
 
 const remarks = ['beta', 'Alpha', 'a_b', 'ALPHA two', '100%', 'Straße', 'ÖFFNEN', '\\', "it's", 'gamma', 'delta', 'axb'];
 const clientOrders = {
@@ -62,7 +68,7 @@ eachDialect('pages', (databases) => {
 
   beforeAll(async () => {
     store = await databases.openEmpty();
-    ownerId = (await store.db.user.create({ data: { username: 'owner', passwordHash: '' } })).id;
+    ownerId = (await store.db.user.create({ data: { username: 'owner', passwordHash: '', expiresAt: new Date('2031-01-01T00:00:00Z') } })).id;
     clientIds = await seedClients(store, remarks.length, (n) => ({
       remark: remarks[n - 1],
       vkey: `Key-${(n * 7) % 13}`,
@@ -73,8 +79,11 @@ eachDialect('pages', (databases) => {
       lastAddress: `10.0.0.${(n * 5) % 7}`,
       agentVersion: `0.${n % 3}`,
       ipWhite: n % 4 === 0,
+      connections: (n * 5) % 4,
+      lastOnlineAt: n % 4 === 0 ? null : new Date(Date.UTC(2026, 1, (n * 5) % 11 + 1)),
       expiresAt: n % 5 === 0 ? new Date('2031-02-03T04:05:06.007Z') : null,
       inletBytes: 2n ** 40n + BigInt(n),
+      exportBytes: BigInt((n * 5) % 13),
       createdAt: new Date(Date.UTC(2026, 0, n)),
     }));
     await seedTunnels(store, clientIds[0] ?? 0, 40, (n) => ({
@@ -85,6 +94,8 @@ eachDialect('pages', (databases) => {
       target: `Host-${(n * 3) % 10}:80`,
       enabled: n % 2 === 0,
       running: n % 4 === 0,
+      rate: BigInt(n % 6),
+      connections: n % 5,
       password: n % 3 === 2 ? `hush ${n}` : '',
       exportBytes: BigInt(n),
     }));
@@ -97,6 +108,8 @@ eachDialect('pages', (databases) => {
           scheme: ['all', 'http', 'https'][n % 3],
           target: `T${n % 6}:80`,
           location: `/p${(n * 3) % 5}`,
+          rate: n % 6,
+          connections: n % 5,
           enabled: n % 2 === 0,
         },
       });
@@ -113,6 +126,7 @@ eachDialect('pages', (databases) => {
           clientCount: n % 2,
           tunnelCount: n % 6,
           expiresAt: n % 3 === 0 ? null : new Date(Date.UTC(2030, n % 4)),
+          lastLoginAt: n % 3 === 1 ? null : new Date(Date.UTC(2026, 3, (n * 7) % 11 + 1)),
           createdAt: new Date(Date.UTC(2026, 0, (n * 7) % 13 + 1)),
         },
       });
@@ -148,6 +162,134 @@ eachDialect('pages', (databases) => {
       const { rows } = await store.userPage({ orderBy, desc, offset: 2, limit: 9 });
       expect({ orderBy, ids: ids(rows) }).toEqual({ orderBy, ids: ids(sorted(users, column, desc)).slice(2, 11) });
     }
+  });
+
+  test.each([true, false])('come in the orders that no column has, or that change all the time (desc: %p)', async (desc) => {
+    const [clients, users] = [await store.db.client.findMany(), await store.db.user.findMany()];
+    const time = (at: Date | null, none: number) => at?.getTime() ?? none;
+    const ofClients = {
+      CONNECTIONS: clients,
+      LAST_ONLINE_AT: clients.map(({ id, lastOnlineAt }) => ({ id, connections: time(lastOnlineAt, -1) })),
+      FLOW_USED: clients.map(({ id, inletBytes, exportBytes }) => ({ id, connections: Number(inletBytes + exportBytes) })),
+      EXPIRES_AT: clients.map(({ id, expiresAt, userId }) => {
+        const owner = users.find((user) => user.id === userId);
+        return { id, connections: Math.min(time(expiresAt, Infinity), time(owner?.expiresAt ?? null, Infinity)) };
+      }),
+      OWNER: clients.map(({ id, userId }) => ({ id, connections: userId ?? 0 })),
+    };
+    const seen = [];
+    for (const [orderBy, rows] of entries(ofClients)) {
+      seen.push(ids((await store.clientPage({ orderBy, desc, offset: 0 })).rows));
+      expect({ orderBy, ids: seen.at(-1) }).toEqual({ orderBy, ids: ids(sorted<{ id: number; connections: number }>(rows, 'connections', desc)) });
+    }
+    const ofUsers = {
+      LAST_LOGIN_AT: users.map(({ id, lastLoginAt }) => ({ id, value: time(lastLoginAt, -1) })),
+      TRAFFIC: users.map(({ id }) => ({ id, value: id === ownerId ? 1 : 0 })),
+    };
+    for (const [orderBy, rows] of entries(ofUsers)) {
+      seen.push(ids((await store.userPage({ orderBy, desc, offset: 0 })).rows));
+      expect({ orderBy, ids: seen.at(-1) }).toEqual({ orderBy, ids: ids(sorted(rows, 'value', desc)) });
+    }
+    const [tunnels, hosts] = [await store.db.tunnel.findMany(), await store.db.host.findMany()];
+    for (const [orderBy, column] of entries({ RATE: 'rate', CONNECTIONS: 'connections' } as const)) {
+      seen.push(ids((await store.tunnelPage({ orderBy, desc, offset: 0 })).rows), ids((await store.hostPage({ orderBy, desc, offset: 0 })).rows));
+      expect({ orderBy, ids: seen.slice(-2) }).toEqual({ orderBy, ids: [ids(sorted(tunnels, column, desc)), ids(sorted(hosts, column, desc))] });
+    }
+    expect(new Set(seen.map(String)).size).toBe(seen.length);
+  });
+
+  test('of the records of others have the same range of each, in their order, and no more in all than wanted', async () => {
+    const tables = { Client: await store.db.client.findMany(), Tunnel: await store.db.tunnel.findMany(), Host: await store.db.host.findMany() };
+    for (
+      const [table, rows] of entries<keyof typeof tables, ReadonlyArray<{ readonly id: number; readonly userId?: number | null; readonly clientId?: number }>>(
+        tables,
+      )
+    ) {
+      const parentIds = table === 'Client' ? [ownerId, 999] : [clientIds[1] ?? 0, clientIds[3] ?? 0, 999];
+      for (const [offset, limit, mostRows] of [[0, undefined, undefined], [1, 2, undefined], [1, undefined, 3], [99, 2, undefined]] as const) {
+        const wanted = parentIds.flatMap((parent) =>
+          rows.filter((row) => (table === 'Client' ? row.userId : row.clientId) === parent).toSorted((a, b) => a.id - b.id).slice(
+            offset,
+            limit && offset + limit,
+          )
+        );
+        const read = await store.childrenOf(table, { parentIds, offset, ...limit !== undefined && { limit }, ...mostRows !== undefined && { mostRows } });
+        expect([table, offset, limit, ids(read)]).toEqual([table, offset, limit, ids(wanted).toSorted((a, b) => a - b).slice(0, mostRows)]);
+      }
+    }
+  });
+
+  test('with conditions, with a search or without one, have the rows that meet all of them', async () => {
+    const clients = await store.db.client.findMany({ orderBy: { id: 'asc' } });
+    for (const search of ['', 'a', '1']) {
+      for (
+        const [conditions, wanted] of [
+          [{ enabled: true, connected: false }, ({ enabled, connected }: Client) => enabled && !connected],
+          [{ owned: false, versionOtherThan: '0.1' }, ({ userId, agentVersion }: Client) => userId === null && agentVersion !== '0.1'],
+          [{ expiresBefore: new Date('2031-01-02T00:00:00Z') }, ({ userId }: Client) => userId === ownerId],
+        ] as const
+      ) {
+        const { rows, total } = await store.clientPage({ search, conditions: clientConditions(conditions), offset: 0 });
+        const found = clients.filter((row) =>
+          wanted(row) && (String(row.id) === search || [row.remark, row.vkey].some((text) => text.toLowerCase().includes(search)))
+        );
+        expect([search, conditions, total, ids(rows)]).toEqual([search, conditions, found.length, ids(found)]);
+      }
+    }
+  });
+
+  test('count what there is by its state', async () => {
+    const [clients, tunnels, hosts, users] = [
+      await store.db.client.findMany(),
+      await store.db.tunnel.findMany(),
+      await store.db.host.findMany(),
+      await store.db.user.findMany(),
+    ];
+    const number = <Row>(rows: readonly Row[], wanted: (row: Row) => boolean) => rows.filter(wanted).length;
+    for (const scope of [{}, { ownerId }, { clientId: clientIds[1] ?? 0 }, { ownerId: 999 }]) {
+      const mine = (owner: number | null, client: number) =>
+        (!('ownerId' in scope) || owner === scope.ownerId) && (!('clientId' in scope) || client === scope.clientId);
+      const own = clients.filter(({ id, userId }) => mine(userId, id));
+      const [ownTunnels, ownHosts] = [tunnels.filter((row) => mine(row.ownerId, row.clientId)), hosts.filter((row) => mine(row.ownerId, row.clientId))];
+      const modes = new Set(ownTunnels.map(({ mode }) => mode));
+      const { tunnels: { byMode, ...ofTunnels }, ...counts } = await store.counts(scope);
+      expect({ scope, ...counts, ofTunnels, byMode: Object.fromEntries(Array.from(byMode).filter(([, total]) => total > 0)) }).toEqual({
+        scope,
+        clients: {
+          total: own.length,
+          connected: number(own, (row) => row.connected),
+          neverSeen: number(own, (row) => row.lastOnlineAt === null),
+          disabled: number(own, (row) => !row.enabled && !row.expired),
+          expired: number(own, (row) => row.expired),
+        },
+        ofTunnels: { total: ownTunnels.length, running: number(ownTunnels, (row) => row.running) },
+        byMode: Object.fromEntries(Array.from(modes, (mode) => [mode, number(ownTunnels, (row) => row.mode === mode)])),
+        hosts: {
+          total: ownHosts.length,
+          serving: number(ownHosts, (row) => row.enabled && row.clientOnline),
+          disabled: number(ownHosts, (row) => !row.enabled),
+        },
+        users: 'ownerId' in scope || 'clientId' in scope
+          ? null
+          : { total: users.length, disabled: number(users, (row) => !row.enabled), expired: number(users, (row) => row.expired) },
+      });
+    }
+  });
+
+  test('of the audit log, searched or read as a whole, are the same on both databases', async () => {
+    const plain = { callerKind: 'admin', callerId: null, method: '', tokenName: '', address: '', resource: 'client', resourceId: '1', action: 'update' };
+    const rows = ['resourceId', 'address', 'tokenName', 'before', 'after', 'method'].map((column, n) => ({
+      ...{ ...plain, at: new Date(Date.UTC(2026, 0, n + 1)), before: null, after: null },
+      [column]: column === 'before' || column === 'after' ? '{"remark":"The \\"Needle\\""}' : 'the "needle"',
+    }));
+    const entries = await store.transaction((tx) => addAuditEntries(tx, rows));
+    const found = ids(entries).slice(0, 5).toReversed();
+    expect(await store.auditPage({ search: '"NEEDLE', offset: 1, limit: 3 })).toMatchObject({ total: 5, rows: found.slice(1, 4).map((id) => ({ id })) });
+    const pages = [];
+    for await (const page of store.auditPages({ search: 'needle', from: entries[1]?.at, to: entries[4]?.at })) pages.push(ids(page));
+    expect(pages).toEqual([found.slice(1, 4)]);
+    expect((await store.auditPage({ from: entries[5]?.at, offset: 0, limit: 9 })).rows).toEqual([entries[5]]);
+    expect(await store.auditPage({ to: entries[1]?.at, offset: 0, limit: 9 })).toEqual({ rows: [entries[0]], total: 1 });
   });
 
   test('know the total of every filter without a search', async () => {
@@ -239,6 +381,87 @@ eachDialect('pages', (databases) => {
       store.db.host.update({ where: { id: host }, data: { clientId: to } }),
     ]);
     expect(await seen()).toEqual(copies(null, 'follow 2', false));
+  });
+});
+eachDialect('lists of problems', (databases) => {
+  const moment = new Date('2026-06-01T00:00:00Z');
+  const at = (days: number) => storedTime(new Date(moment.getTime() + days * 86_400_000));
+
+  test('have the records with a problem alone, in their order, of each owner and client, page by page, and their number', async () => {
+    const store = await databases.openEmpty();
+    const [alice = 0, bob = 0] = await seedUsers(store, 2);
+    const lists: Partial<Record<ProblemListName, readonly number[]>> = {};
+    /** Clients of one owner and the other; what the list must have of them, in its order. */
+    const clients = async (name: ProblemListName | undefined, rows: ReadonlyArray<Partial<Prisma.ClientUncheckedCreateInput>>, order: readonly number[]) => {
+      const vkey = (n: number) => `${name} ${n} ${rows.length}`;
+      const ids = await seedClients(store, rows.length, (n) => ({ userId: n % 2 === 0 ? bob : alice, vkey: vkey(n), ...common, ...rows[n - 1] }));
+      if (name) lists[name] = order.map((index) => ids[index] ?? 0);
+      return ids;
+    };
+    // seedClients takes the columns of the first row.
+    const common = {
+      ...{ enabled: true, expired: false, connected: false, lastOnlineAt: null, expiresAt: null, inletBytes: 0, exportBytes: 0, flowLimit: 0 },
+      ...{ maxTunnels: 0, tunnelCount: 0 },
+    };
+    const away = { lastOnlineAt: at(-2), tunnelCount: 1 };
+    await clients('away', [
+      ...[away, { ...away, lastOnlineAt: at(-1) }, { ...away, lastOnlineAt: at(-1) }, { ...away, lastOnlineAt: at(-3) }],
+      ...[{ ...away, enabled: false }, { ...away, expired: true }, { ...away, connected: true }, { ...away, lastOnlineAt: null }, { ...away, tunnelCount: 0 }],
+    ], [2, 1, 0, 3]);
+    const expired = { expired: true, expiresAt: at(1) };
+    await clients('expired', [
+      ...[expired, { ...expired, expiresAt: at(3) }, { ...expired, expiresAt: at(2) }, { ...expired, expiresAt: at(3) }],
+      ...[{ ...expired, expiresAt: at(0) }, { ...expired, expiresAt: null }, { ...expired, enabled: false }],
+    ], [3, 1, 2, 0]);
+    const expiring = { expiresAt: at(-1) };
+    await clients('expiring', [
+      ...[expiring, { expiresAt: at(-3) }, { expiresAt: at(-2) }, { expiresAt: at(-3) }],
+      ...[{ expiresAt: at(0) }, { ...expiring, enabled: false }, { ...expiring, expired: true }],
+    ], [1, 3, 2, 0]);
+    // Four fifths of 5 MiB are 4 MiB.
+    const used = (inletBytes: number, exportBytes: number) => ({ flowLimit: 5, inletBytes, exportBytes });
+    const traffic = await clients('trafficUsedUp', [
+      ...[used(5_242_880, 1), used(1, 5_242_880), used(5_242_880, 0), used(0, 4_194_305), used(4_194_305, 0), used(4_194_304, 0)],
+      { ...used(6_000_000, 0), flowLimit: 0 },
+    ], [0, 1]);
+    lists.trafficNearlyUsedUp = traffic.slice(2, 5);
+    const full = { maxTunnels: 2, tunnelCount: 2 };
+    await clients('tunnelsUsedUp', [full, { ...full, tunnelCount: 3 }, { ...full, tunnelCount: 1 }, { ...full, maxTunnels: 0 }], [0, 1]);
+    const online = await clients(undefined, [{ connected: true }, { connected: true }], []);
+    const offline = await clients(undefined, [{ remark: 'offline' }], []);
+    const tunnels = await seedTunnels(store, 0, 6, (n) => ({
+      ...{ clientId: n === 6 ? offline[0] : online[n % 2], enabled: n !== 4, running: n === 5 },
+    }));
+    lists.closedTunnels = tunnels.slice(0, 3);
+    const users = await seedUsers(store, 6, (n) => ({
+      ...{ username: `expiring ${n}`, expired: n === 5, enabled: n !== 6, expiresAt: [at(-1), at(-2), at(-2), at(0), at(-1), at(-1)][n - 1] },
+    }));
+    lists.expiringUsers = [1, 2, 0].map((index) => users[index] ?? 0);
+
+    const owner = async (name: ProblemListName, id: number) => {
+      if (name === 'expiringUsers') return id;
+      return name === 'closedTunnels'
+        ? (await store.db.tunnel.findUnique({ where: { id } }))?.ownerId
+        : (await store.db.client.findUnique({ where: { id } }))?.userId;
+    };
+    const client = async (name: ProblemListName, id: number) => name === 'closedTunnels' ? (await store.db.tunnel.findUnique({ where: { id } }))?.clientId : id;
+    for (const [name, wanted] of entries(lists as Required<typeof lists>)) {
+      const read = async (scope: CountScope, offset = 0, limit = 50) => ids(await store.problemRows(name, { scope, moment, offset, limit }));
+      expect([name, await read({})]).toEqual([name, wanted]);
+      expect([name, await read({}, 1, 1)]).toEqual([name, wanted.slice(1, 2)]);
+      expect([name, await store.problemCount(name, { scope: {}, moment })]).toEqual([name, wanted.length]);
+      const first = wanted[0] ?? 0;
+      const [ownerId, clientId] = [await owner(name, first) ?? 0, await client(name, first) ?? 0];
+      const owned = [];
+      const own = [];
+      for (const id of wanted) {
+        if (await owner(name, id) === ownerId) owned.push(id);
+        if (await client(name, id) === clientId) own.push(id);
+      }
+      expect([name, await read({ ownerId })]).toEqual([name, owned]);
+      expect([name, await store.problemCount(name, { scope: { ownerId }, moment })]).toEqual([name, owned.length]);
+      if (name !== 'expiringUsers') expect([name, await read({ clientId })]).toEqual([name, own]);
+    }
   });
 });
 

@@ -3,6 +3,7 @@ import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { z } from 'zod';
 import { clientSource } from '../../src/store/hot/client-page.ts';
+import { Refreshes } from '../../src/store/hot/refreshes.ts';
 import { SearchIndex } from '../../src/store/search/search-index.ts';
 import { searchSql } from '../../src/store/search/search-sql.ts';
 import type { Found, Search } from '../../src/store/search/search.ts';
@@ -286,7 +287,17 @@ describe('a table that is too large for the memory', () => {
     expect(index.stale('Client', [[0, 1], [1, 1], [2, 1]])).toHaveLength(3);
     expect([0, 1, 2].map((segment) => index.put('Client', [segment, 1], rows(segment * 512)))).toEqual([true, true, false]);
     expect(index.find({ table: 'Client', text: 'remark', withoutSecrets: true, where: {} })).toBeUndefined();
-    expect(index.stale('Client', [[0, 1]])).toBeUndefined();
+    const began = performance.now();
+    const now = jest.spyOn(performance, 'now');
+    try {
+      // It is tried again after ten minutes.
+      now.mockReturnValue(began + 590_000);
+      expect(index.stale('Client', [[0, 1]])).toBeUndefined();
+      now.mockReturnValue(began + 610_000);
+      expect(index.stale('Client', [[0, 1]])).toEqual([[0, 1]]);
+    } finally {
+      now.mockRestore();
+    }
     expect(index.stale('User', [[0, 1]])).toEqual([[0, 1]]);
     expect(index.put('User', [0, 1], [[1, 0, 'name', 'remark', 1]])).toBe(true);
   });
@@ -334,4 +345,32 @@ test('texts far behind the first row of a segment are found in their rows', () =
   for (const n of [0, 100, 200, 511]) {
     expect(index.find({ table: 'Client', text: `row ${n};`, withoutSecrets: true, where: {} })?.ids).toEqual(Int32Array.of(n));
   }
+});
+
+test('each refresh begins after the calls that it is for, all that wait share one, and each kind has its own', async () => {
+  const runs: Array<{ readonly key: string; readonly resolve: (result: string) => void; readonly reject: (error: Error) => void }> = [];
+  const refreshes = new Refreshes((key: string) =>
+    new Promise<string>((resolve, reject) => {
+      runs.push({ key, resolve, reject });
+    })
+  );
+  const begun = () => runs.map(({ key }) => key).join('');
+  const first = refreshes.after('a');
+  const shared = Promise.all([refreshes.after('a'), refreshes.after('a')]);
+  const other = refreshes.after('b');
+  expect(begun()).toBe('ab');
+  runs[0]?.reject(new Error('away'));
+  await expect(first).rejects.toThrow('away');
+  expect(begun()).toBe('aba');
+  const last = refreshes.after('a');
+  runs[2]?.resolve('second');
+  expect(await shared).toEqual(['second', 'second']);
+  expect(begun()).toBe('abaa');
+  runs[3]?.resolve('third');
+  runs[1]?.resolve('other');
+  expect([await last, await other]).toEqual(['third', 'other']);
+  const again = refreshes.after('a');
+  expect(begun()).toBe('abaaa');
+  runs[4]?.resolve('fourth');
+  expect(await again).toBe('fourth');
 });

@@ -8,7 +8,9 @@ import { PostgresqlReader } from '../../src/store/hot/postgresql-reader.ts';
 import type { HotReader } from '../../src/store/hot/reader.ts';
 import { databaseFileName } from '../../src/store/sqlite.ts';
 import { HotConnection, MOST_PREPARED } from '../../src/store/sqlite/hot-connection.ts';
+import { TooLongError } from '../../src/store/sqlite/failure.ts';
 import type { ReaderRequest } from '../../src/store/sqlite/protocol.ts';
+import { Searches } from '../../src/store/sqlite/search.ts';
 import { WorkerLink } from '../../src/store/sqlite/worker-link.ts';
 import { eitherDialect, testDatabases } from '../support/database.ts';
 import { startPostgresql } from '../support/postgresql.ts';
@@ -120,6 +122,28 @@ describeWith('initdb', 'a search that works for too long on PostgreSQL', () => {
     await pool.end();
     await server.stop();
   });
+});
+
+test('the parts of a search together may work for the given time', async () => {
+  const read: unknown[] = [];
+  const connection = {
+    rows(_sql: string, values: readonly unknown[]) {
+      if (read.push(values) > 1000) throw new Error('it never ends');
+      return { columns: [], rows: [`[${String(values.at(-1))},1,"[]"]`] };
+    },
+  } as unknown as HotConnection;
+  let time = 0;
+  const now = jest.spyOn(performance, 'now').mockImplementation(() => (time += 3));
+  try {
+    const search = { table: 'Client', text: '', conditions: [{ sql: 'true' }], withoutSecrets: true, where: {} } as const;
+    const ended = new Promise((resolve, reject) => new Searches(connection, (work) => work()).run(search, 200, { resolve, reject }));
+    await expect(ended).rejects.toThrow(TooLongError);
+    // Each statement takes 9 ms by this clock.
+    expect(read.length).toBeGreaterThan(15);
+    expect(read.length).toBeLessThan(30);
+  } finally {
+    now.mockRestore();
+  }
 });
 
 test('a search looks at 100,000 entries at most, and says where it stopped; ids of a part come newest first', async () => {

@@ -1,5 +1,11 @@
 import { once, EventEmitter } from 'node:events';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
+import pino from 'pino';
+import type { NewAuditEntry } from '../../src/store/audit.ts';
+import type { ChangeLog } from '../../src/store/change-log.ts';
+import { CommitFollower } from '../../src/store/commit-follower.ts';
+import type { PrismaClient } from '../../src/store/generated/sqlite/client.ts';
+import { type Transaction, transactions, type WriteOptions } from '../../src/store/transaction.ts';
 import { eachDialect, testDatabases } from '../support/database.ts';
 import { statementsOf } from '../support/statements.ts';
 
@@ -190,5 +196,115 @@ describe('a commit that fails', () => {
     await expect(sharing).rejects.toThrow('ForeignKeyConstraintViolation');
     await transaction((tx) => tx.client.create({ data: { vkey: 'after' } }));
     expect((await db.client.findMany()).map(({ vkey }) => vkey)).toEqual(['after']);
+  });
+});
+
+describe('writes that others follow', () => {
+  const entry = (resourceId: string): NewAuditEntry => ({
+    ...{ at: new Date(0), callerKind: 'admin', callerId: null, method: '', tokenName: '', address: '', resource: '', resourceId, action: '' },
+    ...{ before: null, after: null },
+  });
+
+  /** Writes on a database and a log that only record what is asked of them. */
+  function recorded() {
+    const sent: unknown[] = [];
+    const lost = { commit: false };
+    const tx = {} as Transaction;
+    const db = {
+      async $transaction(run: (inside: Transaction) => Promise<unknown>, options: object) {
+        sent.push(['begin', options]);
+        await run(tx);
+        if (lost.commit) throw new Error('no response');
+      },
+    } as unknown as PrismaClient;
+    const changeLog = {
+      lock: async (_tx: Transaction, long: boolean) => void sent.push(['lock', long]),
+      async add(_tx: Transaction, entries: readonly NewAuditEntry[], changes: string) {
+        sent.push(['add', changes]);
+        return { entries: entries.map((one, index) => ({ id: index + 1, ...one })), position: { seq: 7, token: 'own' } };
+      },
+    } as unknown as ChangeLog;
+    const follower = new CommitFollower(pino({ level: 'silent' }));
+    const savepoints = {
+      set: async () => void sent.push('savepoint'),
+      undo: async () => void sent.push('undo'),
+      shortenWait: async () => void sent.push('short'),
+    };
+    const transaction = transactions({ db, savepoints, changeLog, follower });
+    const write = (name: string, options: WriteOptions<string> = {}, work: () => void = () => {}) =>
+      transaction(async () => {
+        sent.push(name);
+        work();
+        return name;
+      }, {
+        changes: (result) => [`change ${result}`],
+        entries: (result) => [entry(`${result} 1`), entry(`${result} 2`)],
+        committed: async (result, entries) => void sent.push([result, ...entries.map(({ id, resourceId }) => `${id}: ${resourceId}`)]),
+        ...options,
+      });
+    return { sent, lost, follower, write };
+  }
+
+  test('share one row of the log, each with its own entries; what fails is in none; a long one is alone, and has ten minutes', async () => {
+    const { sent, write, follower } = recorded();
+    const committing = jest.spyOn(follower, 'committing');
+    const refuse = () => {
+      throw new Error('refused');
+    };
+    await Promise.allSettled([write('a'), write('b'), write('c', {}, refuse), write('d'), write('long', { long: true }), write('e')]);
+    const begun = [['begin', {}], ['lock', false]];
+    expect(sent).toEqual([
+      ...[...begun, 'a', 'savepoint', 'b', 'savepoint', 'c', 'undo', 'savepoint', 'd', ['add', '["change a","change b","change d"]']],
+      ...[['a', '1: a 1', '2: a 2'], ['b', '3: b 1', '4: b 2'], ['d', '5: d 1', '6: d 2']],
+      ...[['begin', { timeout: 600_000 }], ['lock', true], 'long', ['add', '["change long"]'], ['long', '1: long 1', '2: long 2']],
+      ...[...begun, 'e', ['add', '["change e"]'], ['e', '1: e 1', '2: e 2']],
+    ]);
+    expect(committing.mock.calls).toEqual([1, 2, 3].map(() => [{ seq: 7, token: 'own' }]));
+  });
+
+  test('whose COMMIT got no response succeed if they were committed; otherwise, or if nobody knows, they fail and are given up', async () => {
+    const { lost, write, follower } = recorded();
+    lost.commit = true;
+    const [isCommitted, givenUp] = [jest.spyOn(follower, 'isCommitted').mockResolvedValueOnce(true), jest.spyOn(follower, 'givenUp')];
+    expect(await write('a')).toBe('a');
+    expect(givenUp).not.toHaveBeenCalled();
+    isCommitted.mockResolvedValueOnce(false);
+    await expect(write('b')).rejects.toThrow('no response');
+    expect(givenUp).toHaveBeenCalledTimes(1);
+    isCommitted.mockRejectedValueOnce(new Error('nobody knows'));
+    await expect(write('c')).rejects.toThrow('no response');
+    expect(givenUp).toHaveBeenCalledTimes(2);
+    expect(isCommitted.mock.calls).toEqual([1, 2, 3].map(() => [{ seq: 7, token: 'own' }]));
+  });
+
+  test('wait for a short time only within a second after one has waited for a lock in vain', async () => {
+    const { sent, write } = recorded();
+    const now = jest.spyOn(performance, 'now').mockReturnValue(5000);
+    try {
+      const tried = async (name: string, at: number, code?: string) => {
+        now.mockReturnValue(at);
+        await write(name, {}, () => {
+          if (code !== undefined) throw Object.assign(new Error('failed'), { code });
+        }).catch(() => {});
+        return sent.splice(0).includes('short');
+      };
+      const shortened = [];
+      for (const [name, at, code] of [['a', 5000, '53100'], ['b', 5001, '55P03'], ['c', 6000], ['d', 6001]] as const) {
+        shortened.push(await tried(name, at, code));
+      }
+      expect(shortened).toEqual([false, false, true, false]);
+    } finally {
+      now.mockRestore();
+    }
+  });
+
+  test('fail if what ends them fails, and the next one goes on', async () => {
+    const { write } = recorded();
+    const ended = () => Promise.reject(new Error('not ended'));
+    await expect(write('a', { ended })).rejects.toThrow('not ended');
+    await expect(write('b', { ended }, () => {
+      throw new Error('refused');
+    })).rejects.toThrow('not ended');
+    expect(await write('c')).toBe('c');
   });
 });

@@ -44,3 +44,25 @@ test('a transaction that cannot begin fails with its reason, also to commit', ()
   expect(answers.slice(2)).toEqual(['ok', 'ok']);
   for (const each of [connection, other]) each.close();
 });
+
+test('a transaction that is rolled back while it waits for the connection never begins, and the next one gets it', () => {
+  const connection = new Connection(file);
+  connection.execute('CREATE TABLE w (x)', []);
+  const transactions = new Transactions(connection, new WriteQueue({ isBusy: () => false, guarded: (work) => work() }));
+  const answers: string[] = [];
+  const reply = (name: string): Reply => ({ resolve: () => answers.push(`${name} ok`), reject: () => answers.push(`${name} failed`) });
+  const insert = (number: number): void => transactions.run(number, reply(String(number)), () => connection.execute('INSERT INTO w VALUES (?)', [number]));
+  for (const number of [1, 2, 3]) insert(number);
+  transactions.rollback(2, reply('rollback of 2'));
+  transactions.commit(1, reply('commit of 1'));
+  transactions.rollback(3, reply('rollback of 3'));
+  insert(4);
+  transactions.commit(4, reply('commit of 4'));
+  for (const end of ['commit', 'rollback'] as const) transactions[end](5, reply(`${end} of 5`));
+  expect(answers).toEqual([
+    ...['1 ok', 'rollback of 2 ok', 'commit of 1 ok', '3 ok', 'rollback of 3 ok', '4 ok', 'commit of 4 ok'],
+    ...['commit of 5 ok', 'rollback of 5 ok'],
+  ]);
+  expect(connection.rows('SELECT x FROM w', [])[2]).toBe('[[1],[4]]');
+  connection.close();
+});
