@@ -241,3 +241,42 @@ test('wrong keys: three without a delay, then a quarter of a second, which doubl
   many.keyFailed('address 10000', now, 'key');
   expect(many.queueKey('192.0.2.1', now + 20_000, { lastSeenAt: '' })).toBe(0);
 });
+
+test('other servers get each wrong guess and each end of lockouts, until they want no more', () => {
+  const attempts = new Attempts();
+  const [sent, watched]: [unknown[], unknown[]] = [[], []];
+  const end = attempts.share({ failed: (failure) => sent.push(failure), freed: (source) => sent.push(source) });
+  attempts.watch((suspicion) => watched.push(suspicion));
+  fail(attempts, '2001:db8::1', 'n'.repeat(65));
+  attempts.begin('basic', '192.0.2.1', 'right', now).succeeded();
+  for (const key of ['a', 'a', 'b']) attempts.keyFailed('2001:db8::2', now, key);
+  attempts.free({ kind: 'name', source: 'x' }, now);
+  const wanted = [
+    { credential: 'login', address: '2001:db8::/56', name: 'n'.repeat(64) },
+    { credential: 'vkey', address: '2001:db8::/56', name: 'a' },
+    { credential: 'vkey', address: '2001:db8::/56', name: 'b' },
+    { kind: 'name', source: 'x' },
+  ];
+  expect(sent).toEqual(wanted);
+  end();
+  attempts.keyFailed('192.0.2.1', now, 'c');
+  attempts.free({ kind: 'name', source: 'y' }, now);
+  expect(sent).toEqual(wanted);
+  // Of a name that is locked out, the report says which, and how long.
+  for (let n = 0; n < 60; n++) attempts.begin('basic', `198.18.0.${n}`, 'victim', now).failed();
+  expect(watched.at(-1)).toEqual({
+    credential: 'basic',
+    address: '198.18.0.59',
+    name: 'victim',
+    news: 'lockout',
+    lockout: { credential: 'basic', kind: 'name', source: 'victim', until: new Date(now + 60_000) },
+  });
+});
+
+test('an address that is freed has its guesses at guarded names again, too; others have not', () => {
+  const attempts = new Attempts();
+  attack(attempts, 6);
+  for (const address of ['192.0.2.1', '192.0.2.10']) times(3, () => fail(attempts, address, 'victim'));
+  attempts.free({ kind: 'address', source: '192.0.2.1' }, now);
+  expect(['192.0.2.1', '192.0.2.10'].map((address) => fail(attempts, address, 'victim'))).toEqual([0, 60_000]);
+});

@@ -1,7 +1,8 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Changes, type FollowedChange } from '../../src/schema/writes/followed-changes.ts';
 import { wantedClient, wantedTunnel } from '../../src/schema/writes/engine-changes.ts';
-import { eitherDialect } from '../support/database.ts';
+import type { LoggedChange } from '../../src/schema/writes/logged-changes.ts';
+import { eitherDialect, testDatabases } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const createClient = 'mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }';
@@ -118,6 +119,25 @@ eitherDialect('changes', (databases) => {
     expect(reported).toEqual(['client', 'client']);
   });
 
+  test('of several changes that the engine fails to apply the first error is reported, and each is applied again later', async () => {
+    const api = await openTestSchema(databases);
+    const { live, unapplied, writes } = api.services;
+    const audit = live.audit({ kind: 'admin' });
+    api.engine.beforeApply = (change) => {
+      if (change.kind === 'client' && change.client.vkey !== 'b') throw new Error(`no ${change.client.vkey}`);
+    };
+    const write = writes.run({ kind: 'admin' }, async (tx, changed) => {
+      for (const vkey of ['a', 'b', 'c']) {
+        changed({ resource: 'client', action: 'create', after: await tx.client.create({ data: { vkey }, include: { user: true } }) });
+      }
+    });
+    await expect(write).rejects.toThrow('no a');
+    expect([unapplied.size, api.logged.flatMap(({ record }) => record ?? [])]).toEqual([2, ['client 1', 'client 3']]);
+    unapplied.clear();
+    for (const resourceId of ['1', '2', '3']) expect((await audit.next()).value).toMatchObject({ resource: 'client', resourceId });
+    live.close();
+  });
+
   test('a change that the engine fails to apply is an INTERNAL error, and later changes work', async () => {
     const api = await openTestSchema(databases);
     api.engine.beforeApply = () => {
@@ -126,6 +146,84 @@ eitherDialect('changes', (databases) => {
     expect(await api.code(createClient, { input: {} })).toBe('INTERNAL');
     api.engine.beforeApply = () => undefined;
     expect(await api.code(createClient, { input: {} })).toBeUndefined();
+  });
+});
+
+describe('what another server has written', () => {
+  const databases = testDatabases('sqlite');
+  const commit = (changes: readonly LoggedChange[], firstEntry = 0, lastEntry = firstEntry) => ({
+    seq: 1,
+    token: '',
+    changes: JSON.stringify(changes),
+    firstEntry,
+    lastEntry,
+  });
+
+  test('is loaded as a whole: first goes what is no longer stored, then come settings, clients, tunnels and hosts, then certificates', async () => {
+    const api = await openTestSchema(databases);
+    const { store: { db }, catchUp, live, unapplied } = api.services;
+    const [kept, gone] = [await api.id(createClient, { input: { verifyKey: 'kept' } }), await api.id(createClient, { input: { verifyKey: 'gone' } })];
+    const host = (clientId: number, name: string) =>
+      api.id('mutation ($input: CreateHostInput!) { createHost(input: $input) { id } }', { input: { clientId, host: name } });
+    const tunnels = [];
+    for (const clientId of [kept, kept, gone]) tunnels.push(await api.id(createTunnel, { input: { clientId, mode: 'TCP' } }));
+    const hosts = [await host(kept, 'a.example'), await host(kept, 'b.example'), await host(gone, 'c.example')];
+    await db.client.delete({ where: { id: gone } });
+    await db.tunnel.delete({ where: { id: tunnels[1] } });
+    await db.host.delete({ where: { id: hosts[1] } });
+    await db.host.update({ where: { id: hosts[0] }, data: { location: '/moved' } });
+    await db.globalSettings.create({ data: { id: 1, blackIpList: '192.0.2.1', serverUrl: 'http://adit.example' } });
+    const states = live.states({ kind: 'admin' }, 'client');
+    unapplied.add({ resource: 'client', id: gone }, new Error('before'));
+    api.engine.applied.length = 0;
+    // One that the engine cannot serve stops none of those behind it.
+    api.engine.beforeApply = ({ kind }) => {
+      if (kind === 'tunnel') throw new Error('its port is occupied');
+    };
+    await catchUp.reload();
+    expect(api.engine.applied).toMatchObject([
+      { kind: 'hostRemoved', id: hosts[1] },
+      { kind: 'hostRemoved', id: hosts[2] },
+      { kind: 'tunnelRemoved', id: tunnels[1] },
+      { kind: 'tunnelRemoved', id: tunnels[2] },
+      { kind: 'clientRemoved', id: gone },
+      { kind: 'blackIpList', list: ['192.0.2.1'] },
+      { kind: 'serverName', name: 'adit.example' },
+      { kind: 'client', client: { id: kept, vkey: 'kept' } },
+      { kind: 'host', host: { id: hosts[0], location: '/moved' } },
+      { kind: 'acme', name: null },
+    ]);
+    expect([unapplied.size, api.logged.at(-1)?.['record']]).toEqual([1, `tunnel ${tunnels[0]}`]);
+    unapplied.clear();
+    expect(await states.next()).toEqual({ done: true, value: undefined });
+  });
+
+  test('is applied record by record, of which one may fail; its entries of the audit log are published in their order', async () => {
+    const api = await openTestSchema(databases);
+    const { catchUp, live, unapplied } = api.services;
+    const ids = [];
+    for (let n = 0; n < 3; n++) ids.push(await api.id(createClient, { input: {} }));
+    const [first = 0, second = 0, third = 0] = ids;
+    const audit = live.audit({ kind: 'admin' });
+    api.engine.applied.length = 0;
+    api.engine.beforeApply = (change) => {
+      if (change.kind === 'client' && change.client.id === second) throw new Error('refused');
+    };
+    await catchUp.apply([commit(ids.slice(0, 2).map((id) => ({ resource: 'client', id })), 1, 2), commit([{ resource: 'client', id: third }], 3)]);
+    expect(api.engine.applied).toMatchObject([{ client: { id: first } }, { client: { id: third } }]);
+    expect([unapplied.size, api.logged.at(-1)?.['record']]).toEqual([1, `client ${second}`]);
+    unapplied.clear();
+    expect([(await audit.next()).value?.id, (await audit.next()).value?.id, (await audit.next()).value?.id]).toEqual([1, 2, 3]);
+    live.close();
+  });
+
+  test('adds the bytes of an import to more records than are loaded at once', async () => {
+    const api = await openTestSchema(databases);
+    const id = await api.id(createClient, { input: {} });
+    api.engine.applied.length = 0;
+    await api.services.catchUp.apply([commit([{ resource: 'import', counted: Array.from({ length: 501 }, (_, n) => ['client', id, n + 1, 1]) }])]);
+    const added = api.engine.applied.flatMap((change) => change.kind === 'trafficReset' ? [change.inletBytes] : []);
+    expect(added).toEqual(Array.from({ length: 501 }, (_, n) => -n - 1));
   });
 });
 

@@ -34,8 +34,21 @@ eitherDialect('what agents bring along', (databases) => {
     expect(await tunnel(records, 'a', { targets: ['127.0.0.1:2'] })).toEqual(made);
     expect(api.engine.wantedTunnels.get(made.id)).toMatchObject({ port: 20_000, targets: ['127.0.0.1:2'] });
     expect(await tunnel(records, 'a', { mode: 'secret', password: 'p' })).toEqual({ ...made, port: 0 });
+    const generated = await tunnel(records, 'p2p', { mode: 'p2p' });
+    const passwordOf = () => api.engine.wantedTunnels.get(generated.id)?.password;
+    const password = passwordOf();
+    expect(password).toMatch(/^.{20,}$/);
+    // One that the agent declares is taken, and none keeps the one that there is.
+    for (const [declared, kept] of [['', password], ['q', 'q'], ['', 'q']] as const) {
+      expect(await tunnel(records, 'p2p', { mode: 'p2p', password: declared })).toEqual({ ...generated, port: 0 });
+      expect(passwordOf()).toBe(kept);
+    }
+    await records.withdraw('tunnel', 'p2p');
     const named = await host(records, 'a');
-    expect(api.engine.wantedHosts.get(named.id)).toMatchObject({ host: 'a.example' });
+    expect(await host(records, 'a', { location: '/x' })).toEqual({ id: named.id, port: 0, error: '' });
+    expect(api.engine.wantedHosts.get(named.id)).toMatchObject({ host: 'a.example', location: '/x' });
+    expect(await host(records, 'a', { location: '/ x' })).toEqual({ id: named.id, port: 0, error: expect.stringContaining('location') });
+    await host(records, 'a');
     expect(await counts(api)).toEqual({ tunnels: 1, hosts: 1, slots: 2, ofHosts: 1 });
     const [entry] = (await api.services.store.auditPage({ offset: 0, limit: 1 })).rows;
     expect(entry).toMatchObject({ callerKind: 'client', callerId: clientId, method: 'vkey', address: '192.0.2.1', resource: 'host' });
@@ -103,10 +116,15 @@ eitherDialect('what agents bring along', (databases) => {
     const records = declarations.open(clientId, '');
     const made = await tunnel(records, 'a');
     await api.ok('mutation ($id: ID!) { deleteTunnel(id: $id) }', { id: made.id });
+    // One that is gone has neither id nor port, also if it cannot be created again.
+    expect(await tunnel(records, 'a', { targets: ['nope'] })).toEqual({ id: 0, port: 0, error: expect.stringContaining('nope') });
     const again = await tunnel(records, 'a');
     expect(again.id).toBeGreaterThan(made.id);
     expect((await tunnel(records, 'a')).id).toBe(again.id);
-    expect(await counts(api)).toMatchObject({ tunnels: 1 });
+    const served = await host(records, 'a');
+    await api.ok('mutation ($id: ID!) { deleteHost(id: $id) }', { id: served.id });
+    expect((await host(records, 'a')).id).toBeGreaterThan(served.id);
+    expect(await counts(api)).toMatchObject({ tunnels: 1, hosts: 1 });
     await api.ok('mutation ($id: ID!) { deleteClient(id: $id) }', { id: clientId });
     expect((await tunnel(records, 'b')).error).toBe('permission denied');
     records.close();
@@ -124,8 +142,46 @@ eitherDialect('what agents bring along', (databases) => {
     expect(await tunnel(declarations.open(clientId, ''), 'a', { port: 9000 })).toMatchObject({ port: 9000, error: '' });
     expect(await counts(api)).toMatchObject({ tunnels: 1, slots: 1 });
     await declarations.stop();
+    // A server that ends leaves them to its next start.
+    first.close();
+    expect(await tunnel(declarations.open(clientId, ''), 'b')).toEqual({ id: 0, port: 0, error: '' });
+    expect(await counts(api)).toMatchObject({ tunnels: 1, slots: 1 });
     await api.services.store.forgetDeclared();
     expect(await counts(api)).toEqual({ tunnels: 0, hosts: 0, slots: 0, ofHosts: 0 });
+  });
+
+  test('is deleted at the next session of its client if the former server was killed; what was configured, and what others have declared, stays', async () => {
+    const api = await openTestSchema(databases);
+    const { store } = api.services;
+    const [own = 0, other = 0] = await seedClients(store, 2);
+    const declared = { noStore: true, port: 0, mode: 'p2p' };
+    const [configured] = await seedTunnels(store, own, 1);
+    const [configuredHost] = await seedHosts(store, own, 1);
+    await seedTunnels(store, own, 1, () => declared);
+    await seedHosts(store, own, 1, () => ({ noStore: true, host: 'declared.example' }));
+    const [ofOther] = await seedTunnels(store, other, 1, () => declared);
+    const [hostOfOther] = await seedHosts(store, other, 1, () => ({ noStore: true, host: 'other.example' }));
+    const declarations = new AgentDeclarations(api.services);
+    declarations.open(own, '');
+    await declarations.open(own, '').withdraw('tunnel', 'nothing');
+    const ids = { select: { id: true }, orderBy: { id: 'asc' } } as const;
+    expect((await store.db.tunnel.findMany(ids)).map(({ id }) => id)).toEqual([configured, ofOther]);
+    expect((await store.db.host.findMany(ids)).map(({ id }) => id)).toEqual([configuredHost, hostOfOther]);
+  });
+
+  test('that cannot be withdrawn says why, and is withdrawn when that works again', async () => {
+    const api = await openTestSchema(databases);
+    const records = new AgentDeclarations(api.services).open(await newClient(api), '');
+    const made = await tunnel(records, 'a');
+    api.engine.beforeApply = () => {
+      throw new Error('no');
+    };
+    expect((await records.withdraw('tunnel', 'a')).error).toMatch(/^internal error /);
+    api.engine.beforeApply = () => undefined;
+    api.services.unapplied.clear();
+    expect(await records.withdraw('tunnel', 'a')).toEqual({ id: 0, port: 0, error: '' });
+    // Its name is free again.
+    expect((await tunnel(records, 'a')).id).not.toBe(made.id);
   });
 
   test('is deleted after its server has ended, but not if its agent is connected to another one, which its row may not say yet', async () => {

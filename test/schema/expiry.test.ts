@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { sweepExpiries } from '../../src/schema/writes/expiry-sweep.ts';
 import { eitherDialect, type TestDatabases } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
-import { seedClients } from '../support/seed.ts';
+import { seedClients, seedUsers } from '../support/seed.ts';
 
 const start = Date.UTC(2030, 0, 1);
 const minute = 60_000;
@@ -101,12 +101,14 @@ eitherDialect('an expiry', (databases) => {
     expect(await byStatus(api)).toEqual([...off(third), ...enabled(first, second)]);
   });
 
-  test('of many clients at the same time is published for each', async () => {
+  test('of many users and clients at the same time is published for each', async () => {
     const api = await open(databases);
+    await seedUsers(api.services.store, 3, (n) => ({ expiresAt: new Date(at(n === 3 ? 3 : 1)) }));
     const ids = await seedClients(api.services.store, 250, () => ({ expiresAt: new Date(at(1)) }));
     api.clock.minutes = 2;
     await sweepExpiries(api.services);
     expect(api.engine.applied.map((change) => change.kind === 'client' && change.client.id).toSorted((a, b) => Number(a) - Number(b))).toEqual(ids);
     expect(await api.services.store.db.client.count({ where: { expired: false } })).toBe(0);
+    expect((await api.services.store.db.user.findMany({ orderBy: { id: 'asc' } })).map(({ expired }) => expired)).toEqual([true, true, false]);
   });
 });

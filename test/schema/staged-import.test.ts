@@ -109,6 +109,18 @@ eitherDialect('an import by a running server', (databases) => {
     expect(await api.services.store.db.client.findUnique({ where: { id: 7 } })).toBeNull();
   });
 
+  test('goes on behind a record that the engine cannot serve, which is applied again later, however many there are', async () => {
+    const api = await openTestSchema(databases);
+    api.engine.beforeApply = (change) => {
+      if (change.kind === 'client' && change.client.id === 3) throw new Error('refused');
+    };
+    const ids = Array.from({ length: 101 }, (_, n) => n + 1);
+    await imported(api, false, ids.map((id) => client(id, 0)));
+    expect([...api.engine.wantedClients.keys()]).toEqual(ids.filter((id) => id !== 3));
+    expect([api.services.unapplied.size, api.logged.flatMap(({ record }) => record ?? [])]).toEqual([1, ['client 3']]);
+    api.services.unapplied.clear();
+  });
+
   test('keeps the redirect to HTTPS of a host that has HTTPS, below a platform domain too', async () => {
     const api = await openTestSchema(databases);
     const [certificatePath, privateKeyPath] = [path.join(directory, 'certificate.pem'), path.join(directory, 'key.pem')];
