@@ -1,8 +1,19 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
+import { identify } from '../../src/schema/access/login.ts';
+import { hashPassword } from '../../src/schema/access/password.ts';
+import { Sessions } from '../../src/schema/access/sessions.ts';
+import { nameFormerTokens, newToken, tokenCaller } from '../../src/schema/access/tokens.ts';
+import { cheapPasswords } from '../support/cheap-passwords.ts';
+import { testDatabases } from '../support/database.ts';
+import { eventuallyAsync } from '../support/eventually.ts';
 import { testApps } from '../support/http.ts';
+import { openTestSchema } from '../support/schema.ts';
 
+cheapPasswords();
 const start = testApps();
+const databases = testDatabases('sqlite');
+const settings = { adminUsername: 'root', adminPassword: 'the password', allowVkeyLogin: true };
 const listed = z.object({ data: z.object({ sessions: z.array(z.object({ id: z.string(), role: z.string(), isOwn: z.boolean() })) }) });
 
 /** A session of the administrator. */
@@ -84,4 +95,130 @@ test('users see no sessions, nor the traffic of the server, and the order by las
   }
   const query = '{ clients(sort: { field: LAST_ONLINE_AT, direction: DESC }) { rows { remark } } }';
   expect((await api.run(query)).data).toEqual({ clients: { rows: [{ remark: 'late' }, { remark: 'early' }, { remark: 'never' }] } });
+});
+
+test('a login is the administrator, then the user, then the first of three clients with the name that may serve; a key only if that is allowed', async () => {
+  const { services } = await openTestSchema(databases);
+  const { db } = services.store;
+  const login = (username: string, password: string, allowVkeyLogin = true) => identify(services, { ...settings, allowVkeyLogin }, username, password);
+  const passwordHash = await hashPassword('secret');
+  await db.user.createMany({ data: [{ username: 'both', passwordHash }, { username: 'root', passwordHash: await hashPassword('the password') }] });
+  const shared = { webUsername: 'shared' };
+  for (
+    const data of [
+      { webUsername: 'both', webPasswordHash: passwordHash },
+      { ...shared, webPasswordHash: await hashPassword('of a disabled one'), enabled: false },
+      { ...shared, webPasswordHash: passwordHash },
+      { ...shared, webPasswordHash: passwordHash },
+      { ...shared, webPasswordHash: await hashPassword('of the fourth') },
+      {},
+      { enabled: false },
+      { userId: 1 },
+    ]
+  ) await db.client.create({ data: { ...data, vkey: `key ${await db.client.count() + 1}` } });
+  expect(await login('root', 'the password')).toEqual({ kind: 'admin' });
+  expect(await login('both', 'secret')).toEqual({ kind: 'user', userId: 1 });
+  await db.user.update({ where: { id: 1 }, data: { enabled: false } });
+  expect(await login('both', 'secret')).toEqual({ kind: 'client', clientId: 1, by: 'web' });
+  await db.user.update({ where: { id: 1 }, data: { enabled: true } });
+  expect(await login('shared', 'secret')).toEqual({ kind: 'client', clientId: 3, by: 'web' });
+  for (const password of ['of a disabled one', 'of the fourth']) expect([password, await login('shared', password)]).toEqual([password, undefined]);
+  expect(await login('user', 'key 6')).toEqual({ kind: 'client', clientId: 6, by: 'vkey' });
+  // Of a client with a web login, of one that is disabled, of one that has an owner.
+  for (const key of ['key 1', 'key 7', 'key 8']) expect([key, await login('user', key)]).toEqual([key, undefined]);
+  expect([await login('user', 'key 6', false), await login('users', 'key 6')]).toEqual([undefined, undefined]);
+});
+
+test('a session is of the credentials with which it was opened; its use is noted once a minute; a login removes those that have ended', async () => {
+  let now = Date.UTC(2030, 0, 1);
+  const { services } = await openTestSchema(databases, {}, () => now);
+  const { store } = services;
+  const { db } = store;
+  const sessions = new Sessions(services, settings);
+  await db.user.createMany({ data: ['alice', 'bob'].map((username) => ({ username, passwordHash: '' })) });
+  await db.client.createMany({ data: [{ vkey: 'key 1', webUsername: 'web', webPasswordHash: 'hash' }, { vkey: 'key 2' }] });
+  const cookies = {
+    admin: await sessions.open({ kind: 'admin' }, '192.0.2.1'),
+    user: await sessions.open({ kind: 'user', userId: 1 }, '192.0.2.1'),
+    web: await sessions.open({ kind: 'client', clientId: 1, by: 'web' }, '192.0.2.1'),
+    key: await sessions.open({ kind: 'client', clientId: 2, by: 'vkey' }, '192.0.2.1'),
+  };
+  expect((await db.user.findMany({ orderBy: { id: 'asc' } })).map(({ lastLoginAt }) => lastLoginAt)).toEqual([new Date(now), null]);
+  const ended = async (given = {}) => {
+    const names: string[] = [];
+    for (const [name, cookie] of Object.entries(cookies)) {
+      if (await new Sessions(services, { ...settings, ...given }).caller(cookie) === undefined) names.push(name);
+    }
+    return names;
+  };
+  expect(await ended()).toEqual([]);
+  expect([await ended({ adminUsername: 'admin' }), await ended({ adminPassword: 'another' })]).toEqual([['admin'], ['admin']]);
+  const endedBy = async (id: number, data: Parameters<typeof db.client.update>[0]['data']) => {
+    const before = await db.client.findUniqueOrThrow({ where: { id } });
+    await db.client.update({ where: { id }, data });
+    const names = await ended();
+    await db.client.update({ where: { id }, data: before });
+    return names;
+  };
+  expect(await endedBy(1, { vkey: 'another' })).toEqual([]);
+  for (const data of [{ webUsername: 'another' }, { webPasswordHash: 'another' }]) expect(await endedBy(1, data)).toEqual(['web']);
+  expect(await endedBy(2, { vkey: 'another' })).toEqual(['key']);
+
+  const lastSeen = async () => (await db.session.findFirstOrThrow({ where: { kind: 'user' } })).lastSeenAt.getTime();
+  const opened = now;
+  now += 59_999;
+  await sessions.caller(cookies.user);
+  // What the use of the session would write comes before this.
+  await store.transaction(async () => undefined);
+  expect(await lastSeen()).toBe(opened);
+  now += 1;
+  await sessions.caller(cookies.user);
+  await eventuallyAsync(lastSeen, (seen) => seen === now);
+  now = opened + 3_600_001;
+  await sessions.open({ kind: 'user', userId: 2 }, '192.0.2.1');
+  expect((await db.session.findMany({ orderBy: { userId: 'asc' } })).map(({ kind, userId }) => [kind, userId])).toEqual([['user', 1], ['user', 2]]);
+});
+
+test('the use of a token is noted once a minute; the log names 50 tokens from before secrets could be chosen, the oldest', async () => {
+  const api = await openTestSchema(databases);
+  const { services } = api;
+  const { db, transaction } = services.store;
+  const { token, hash } = newToken();
+  await db.apiToken.create({ data: { name: 'one', hash, secrets: null } });
+  const lastUsed = async () => (await db.apiToken.findUniqueOrThrow({ where: { hash } })).lastUsedAt?.getTime();
+  const used = Date.UTC(2030, 0, 1);
+  expect(await tokenCaller(services, token, used)).toMatchObject({ kind: 'admin', by: 'token', tokenId: 1, tokenName: 'one', withoutSecrets: false });
+  await eventuallyAsync(lastUsed, (at) => at === used);
+  await tokenCaller(services, token, used + 59_999);
+  // What the use of the token would write comes before this.
+  await transaction(async () => undefined);
+  expect(await lastUsed()).toBe(used);
+  await tokenCaller(services, token, used + 60_000);
+  await eventuallyAsync(lastUsed, (at) => at === used + 60_000);
+
+  await db.apiToken.createMany({ data: Array.from({ length: 51 }, (_, n) => ({ name: `${n}`, hash: `hash ${n}`, secrets: n === 9 ? false : null })) });
+  await nameFormerTokens(services.store, services.log);
+  const ids = Array.from({ length: 51 }, (_, n) => n + 1).filter((id) => id !== 11);
+  expect(api.logged).toMatchObject([{ count: 51, tokens: ids.map((id) => ({ id })) }]);
+});
+
+test('guesses of the current password are throttled by address and by user; of two changes with the same one, the second fails', async () => {
+  const api = await openTestSchema(databases);
+  const { attempts, store: { db } } = api.services;
+  for (const username of ['alice', 'bob', 'carol']) await db.user.create({ data: { username, passwordHash: await hashPassword('secret') } });
+  const change = (userId: number, address: string, current = 'secret', next = 'secret') =>
+    api.code('mutation ($current: String!, $next: String!) { changePassword(currentPassword: $current, newPassword: $next) { id } }', { current, next }, {
+      kind: 'user',
+      userId,
+      address,
+    });
+  const wrong = 'CURRENT_PASSWORD_WRONG';
+  // The right one is no guess.
+  for (let n = 0; n < 12; n++) expect(await change(1, '192.0.2.1')).toBeUndefined();
+  for (let n = 0; n < 10; n++) expect(await change(1, '192.0.2.1', 'a guess')).toBe(wrong);
+  expect([await change(1, '192.0.2.1'), await change(1, '192.0.2.2')]).toEqual([wrong, undefined]);
+  for (let n = 0; n < 50; n++) attempts.begin('password', `198.51.100.${n}`, 'user 1', Date.now()).failed();
+  expect([await change(1, '192.0.2.3'), await change(2, '192.0.2.3')]).toEqual([wrong, undefined]);
+  const both = await Promise.all(['first of two', 'second of two'].map((next) => change(3, '192.0.2.4', 'secret', next)));
+  expect(both.filter((code) => code !== undefined)).toEqual([wrong]);
 });

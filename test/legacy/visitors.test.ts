@@ -60,6 +60,17 @@ describe('/auth/ipwhiteauth/', () => {
     expect(await ask({ vkey: digest, pass: 'x' })).toEqual(answers.key);
   });
 
+  test('guesses count for the address that they come from and for the client; the right password is none', async () => {
+    const { api, ask } = await start();
+    const guessed: unknown[] = [];
+    api.attempts.watch(({ address, name }) => guessed.push([address, name]));
+    for (let n = 0; n < 11; n++) expect(await ask({ vkey: digest, pass: 'open the door', ip: '203.0.113.9' })).toEqual(answers.ok);
+    expect(await ask({ vkey: digest, pass: 'x', ip: '203.0.113.9' })).toEqual(answers.password);
+    api.clock.now = Date.now() + 61_000;
+    expect(await ask({ vkey: digest.replace('c', 'd'), pass: 'x', ip: '203.0.113.9' })).toEqual(answers.key);
+    expect(guessed).toEqual([['127.0.0.1', 'client 1'], ['127.0.0.1', 'no client']]);
+  });
+
   test('after ten wrong guesses of an address the right password is wrong too, until the minute is over', async () => {
     const { api, ask } = await start();
     api.clock.now = 1_700_000_000_000;

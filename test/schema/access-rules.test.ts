@@ -3,6 +3,8 @@ import { isAlive, mayLogIn, mayServe } from '../../src/schema/access/active.ts';
 import { fastHash, isFastHash, verifyFastHash } from '../../src/schema/access/fast-hash.ts';
 import { isAdministrator } from '../../src/schema/access/login.ts';
 import { checkedPassword } from '../../src/schema/access/password.ts';
+import { checkSlot } from '../../src/schema/client/quota-rules.ts';
+import { hasOtherCredentials } from '../../src/schema/client/rules.ts';
 import { AditError } from '../../src/schema/errors.ts';
 
 const now = Date.UTC(2030, 0, 1);
@@ -54,6 +56,32 @@ test('an imported password has a salted hash', () => {
   expect(fastHash('password', 'salt')).toBe('$sha256$salt$E2Ab2k6njlWge5iGbSvmvgdE44ZvE8AMgRyrYIoo8yI');
   expect([isFastHash(stored), isFastHash('$argon2id$x'), isFastHash('')]).toEqual([true, false, false]);
   expect([verifyFastHash('password', stored), verifyFastHash('Password', stored), verifyFastHash('password', `${stored}x`)]).toEqual([true, false, false]);
+});
+
+test('a client has other credentials if any of them is another', () => {
+  const credentials = { vkey: 'k', webUsername: 'w', webPasswordHash: 'h' };
+  expect(hasOtherCredentials(credentials, { ...credentials })).toBe(false);
+  for (const name of ['vkey', 'webUsername', 'webPasswordHash']) {
+    expect([name, hasOtherCredentials(credentials, { ...credentials, [name]: 'x' })]).toEqual([name, true]);
+  }
+});
+
+test('a record that moves to another client of its owner needs no room among those of the owner, but among those of the client', () => {
+  const check = (client: object, owner: object, from?: number | null) => {
+    try {
+      checkSlot({ ...row, enabled: true, expiresAt: null, ...client, user: { ...account, enabled: true, expiresAt: null, ...owner } }, from);
+      return 'room';
+    } catch (error) {
+      return error instanceof AditError ? error.code : error;
+    }
+  };
+  const full = { maxTunnels: 2, tunnelCount: 2 };
+  expect([check({}, full), check({}, full, null), check({}, full, 9), check({}, full, account.id)]).toEqual([
+    ...Array.from({ length: 3 }, () => 'USER_TUNNEL_QUOTA'),
+    'room',
+  ]);
+  expect([check(full, full, account.id), check(full, full)]).toEqual(['CLIENT_TUNNEL_QUOTA', 'CLIENT_TUNNEL_QUOTA']);
+  expect(check({ maxTunnels: 3, tunnelCount: 2 }, { maxTunnels: 3, tunnelCount: 2 })).toBe('room');
 });
 
 const counted = { createdAt: before, tunnelCount: 0, hostCount: 0, expired: false, remark: '' };

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { addAuditEntries } from '../../src/store/audit.ts';
+import { resourceName } from '../../src/schema/audit/names.ts';
 import { hidden, hiddenNew } from '../../src/schema/audit/rules.ts';
 import { eitherDialect } from '../support/database.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
@@ -102,6 +103,29 @@ eitherDialect('the audit log', (databases) => {
     expect(await read(undefined, { beforeId: last })).toEqual([['id-6', 'id-4', 'id-2', 'id-0']]);
     expect(await read('office', { beforeId: last })).toEqual([['id-0']]);
     expect(await read('office', { action: 'create' })).toEqual([]);
+  });
+
+  test('is filtered by each condition alone, and names who made a change and what was changed', async () => {
+    const api = await openTestSchema(databases);
+    const { store } = api.services;
+    await store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
+    await store.db.client.create({ data: { vkey: 'k', remark: 'office' } });
+    const at = (minute: number) => new Date(Date.UTC(2030, 0, 1, 0, minute));
+    const values = { method: '', tokenName: '', address: '', before: null, after: null };
+    const entry = { ...values, callerKind: 'user', callerId: 1, resource: 'client', resourceId: '1', action: 'update' };
+    const others = [{}, { resource: 'tunnel' }, { resourceId: '2' }, { action: 'delete' }, { callerKind: 'client' }, { callerId: 2 }];
+    await store.transaction(async (tx) => addAuditEntries(tx, others.map((other, n) => ({ ...entry, ...other, at: at(n + 1) }))));
+    const found = async (filter: string) => (await auditOf(api, `(filter: { ${filter} })`)).rows.map(({ id }) => id);
+    expect([await found('resource: TUNNEL'), await found('resourceId: "2"'), await found('action: DELETE')]).toEqual([[2], [3], [4]]);
+    expect([await found('callerKind: CLIENT'), await found('callerId: 2')]).toEqual([[5], [6]]);
+    expect(await found(`from: "${at(2).toISOString()}", to: "${at(4).toISOString()}"`)).toEqual([3, 2]);
+    const names = await api.record('{ auditEntries { rows { callerName } } }');
+    expect(names).toEqual({ rows: [null, 'office', 'alice', 'alice', 'alice', 'alice'].map((callerName) => ({ callerName })) });
+
+    const called = { username: 'a user', remark: 'a note', host: 'a host', name: 'a token' };
+    expect(Object.keys(called).map((_, n) => resourceName(null, Object.fromEntries(Object.entries(called).slice(n))))).toEqual(Object.values(called));
+    expect(resourceName({ remark: 'before' }, { remark: 'after' })).toBe('after');
+    expect([resourceName({ remark: 'before' }, null), resourceName(null, { remark: '' }), resourceName(null, { id: 1 })]).toEqual(['before', null, null]);
   });
 
   test('has none for a change that was refused', async () => {

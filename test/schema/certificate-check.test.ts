@@ -37,6 +37,18 @@ eitherDialect('the check of a certificate before it is stored', (databases) => {
     expect(await api.code(check, { ...pair, host: 'no host/' })).toBe('HOST_INVALID');
   });
 
+  test('a certificate is valid from its first moment to its last, and expires soon when less than 15 days are left', async () => {
+    let now = 0;
+    const api = await openTestSchema(databases, {}, () => now);
+    const problems = async (at: string, more: number) => {
+      now = Date.parse(at) + more;
+      return (await problemsOf(api, { certificate: covering.certificate, privateKey: covering.key }))['problems'];
+    };
+    expect([await problems('2020-01-01T00:00:00Z', -1), await problems('2020-01-01T00:00:00Z', 0)]).toEqual([['NOT_YET_VALID'], []]);
+    expect([await problems('2119-12-17T00:00:00Z', 0), await problems('2119-12-17T00:00:00Z', 1)]).toEqual([[], ['EXPIRING']]);
+    expect([await problems('2120-01-01T00:00:00Z', -1), await problems('2120-01-01T00:00:00Z', 0)]).toEqual([['EXPIRING'], ['EXPIRED']]);
+  });
+
   test('everything that is wrong is reported, with what can be read', async () => {
     const api = await openTestSchema(databases);
     const { certificate } = covering;

@@ -1,5 +1,6 @@
 import { verify } from '@node-rs/argon2';
 import { expect, test } from '@jest/globals';
+import type { Caller } from '../../src/rules/caller.ts';
 import { usableClient, usableHost, usableTunnel } from '../../src/schema/access/records.ts';
 import { createContext } from '../../src/schema/context.ts';
 import { eitherDialect } from '../support/database.ts';
@@ -202,11 +203,15 @@ eitherDialect('clients', (databases) => {
   test('a web login has both halves or none; one half may be changed, and both removed', async () => {
     const api = await openTestSchema(databases);
     expect(await api.code(create, { input: { webUsername: 'w' } })).toBe('WEB_LOGIN_INCOMPLETE');
-    expect(await api.code(create, { input: { webPassword: 'secret' } })).toBe('WEB_LOGIN_INCOMPLETE');
+    expect((await api.run(create, { input: { webPassword: 'secret' } })).errors).toMatchObject([{
+      code: 'WEB_LOGIN_INCOMPLETE',
+      extensions: { field: 'input.webUsername' },
+    }]);
     const id = await newClient(api, { webUsername: 'w', webPassword: 'secret' });
     expect(await api.record(update, { id, input: { webUsername: 'v' } })).toMatchObject({ webUsername: 'v', hasWebPassword: true });
     await api.ok(update, { id, input: { webPassword: 'changed' } });
     expect(await verify((await row(api, id)).webPasswordHash, 'changed')).toBe(true);
+    expect(await api.code(update, { id, input: { webUsername: 'other', webPassword: null } })).toBe('WEB_LOGIN_INCOMPLETE');
     expect(await api.record(update, { id, input: { webUsername: null, webPassword: null } })).toMatchObject({ webUsername: null, hasWebPassword: false });
   });
 
@@ -263,6 +268,42 @@ eitherDialect('clients', (databases) => {
     await api.ok(enable, { id, enabled: true });
     expect(api.engine.wantedClients.get(id)?.enabled).toBe(true);
     expect(await row(api, id)).toMatchObject({ disabledByAdmin: false });
+  });
+
+  test('owners enable again what they have disabled, but nothing that an administrator has disabled, or that has expired', async () => {
+    const api = await openTestSchema(databases);
+    const { db } = api.services.store;
+    const userId = await newUser(api);
+    const id = await newClient(api, { ownerId: userId });
+    const user: Caller = { kind: 'user', userId };
+    const set = (enabled: boolean, caller?: Caller) => api.code(enable, { id, enabled }, caller);
+    expect([await set(false, user), await set(true, user)]).toEqual([undefined, undefined]);
+    expect([await set(false), await set(true, user)]).toEqual([undefined, 'FORBIDDEN']);
+    // It stays so if the owner disables it as well.
+    expect([await set(false, user), await set(true, user), await set(true)]).toEqual([undefined, 'FORBIDDEN', undefined]);
+    expect([await set(false, user), await set(true, user)]).toEqual([undefined, undefined]);
+    const past = new Date(0);
+    await db.client.update({ where: { id }, data: { expiresAt: past } });
+    expect([await set(false, user), await set(true, user)]).toEqual([undefined, 'FORBIDDEN']);
+    await db.client.update({ where: { id }, data: { expiresAt: null } });
+    await db.user.update({ where: { id: userId }, data: { expiresAt: past } });
+    expect([await set(true, user), await set(true)]).toEqual(['FORBIDDEN', undefined]);
+    // An edit of another field does not fail because the expiry of the owner is earlier meanwhile.
+    await db.client.update({ where: { id }, data: { expiresAt: new Date('2099-01-01') } });
+    expect(await api.code(update, { id, input: { remark: 'x' } })).toBeUndefined();
+  });
+
+  test('the web login of a client sees its owner, without the clients of the owner; a command for the agent needs a name of the server', async () => {
+    const api = await openTestSchema(databases);
+    const ownerId = await newUser(api);
+    const id = await newClient(api, { ownerId });
+    const owner = async (caller: Caller) => (await api.run(`{ client(id: ${id}) { owner { id clients { total } } } }`, {}, caller)).data;
+    expect(await owner({ kind: 'user', userId: ownerId })).toEqual({ client: { owner: { id: ownerId, clients: { total: 1 } } } });
+    expect(await owner({ kind: 'client', clientId: id })).toEqual({ client: { owner: { id: ownerId, clients: null } } });
+    const command = async () => (await api.record(`{ client(id: ${id}) { agentCommand } }`))['agentCommand'];
+    expect(await command()).toBeNull();
+    await api.ok('mutation { updateGlobalSettings(input: { serverUrl: "adit.example" }) { version } }');
+    expect(await command()).toContain(' --server adit.example:8025 ');
   });
 
   test('deleting takes the tunnels and all counts along', async () => {

@@ -29,6 +29,24 @@ test('the open connections of a client are paged; cutting one is audited', async
       ],
     },
   });
+  const { id: hostId } = await api.services.store.db.host.create({ data: { clientId, host: 'a.com' } });
+  api.engine.addVisitor(clientId, { kind: 'host', id: hostId }, { port: 40_001, since: 1000, inletBytes: 4, exportBytes: 5, rate: 6 });
+  expect(await api.ok(page.replace('offset: 1', 'offset: 3'))).toEqual({
+    connections: {
+      total: 4,
+      rows: [{
+        id: 4,
+        address: '192.0.2.1',
+        port: 40_001,
+        since: '1970-01-01T00:00:01.000Z',
+        inletBytes: 4,
+        exportBytes: 5,
+        rate: 6,
+        tunnel: null,
+        host: { id: hostId },
+      }],
+    },
+  });
   expect(await api.ok('mutation { closeConnection(clientId: 1, id: 2) }')).toEqual({ closeConnection: 2 });
   expect(api.engine.closed).toEqual([2]);
   expect(await api.ok('{ auditEntries { rows { resource action resourceId } } }')).toEqual({

@@ -4,7 +4,10 @@ import { createServer, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { z } from 'zod';
 import type { Caller } from '../../src/rules/caller.ts';
+import { type Finding, findings } from '../../src/schema/diagnosis/findings.ts';
 import { NameLookUps } from '../../src/schema/diagnosis/name-look-ups.ts';
+import { withPages } from '../../src/schema/diagnosis/visitor-page.ts';
+import { keysOf } from '../../src/schema/values/enum.ts';
 import { testDatabases } from '../support/database.ts';
 import { startDns } from '../support/dns.ts';
 import { freePort } from '../support/free-port.ts';
@@ -33,10 +36,10 @@ afterEach(() => {
 });
 
 /** A server whose public name is adit.example.com, and whose DNS knows these names. */
-async function open(addresses: Readonly<Record<string, string>>, httpPort = 80) {
+async function open(addresses: Readonly<Record<string, string>>, httpPort = 80, publicUrl = 'https://adit.example.com') {
   const dns = await startDns(addresses);
   ends.push(dns.close);
-  const api = await openTestSchema(databases, { publicUrl: 'https://adit.example.com', hostPorts: { httpPort, httpsPort: 0 } });
+  const api = await openTestSchema(databases, { publicUrl, hostPorts: { httpPort, httpsPort: 0 } });
   api.services.names.resolver.setServers([dns.server]);
   return { api, asked: dns.asked };
 }
@@ -94,6 +97,19 @@ test('a name that leads here passes if the port accepts connections', async () =
     outcome: 'UNKNOWN',
     explanation: `the name leads to 127.0.0.1, an address of this server; the server could not connect to its own port ${closed} at this address: ECONNREFUSED`,
   });
+});
+
+test('a name is looked up once for an operation, and compared with nothing if the public address is not set', async () => {
+  const { api, asked } = await open({ 'elsewhere.example.com': '198.51.100.9' }, 80, '');
+  const both = '{ diagnoseHost(host: "elsewhere.example.com", scheme: HTTP, lookUp: true) { gates { explanation remedy } stoppedBy { name } } }';
+  const { gates: all, stoppedBy } = z.object({ gates: z.array(z.unknown()), stoppedBy: z.unknown() }).parse(await api.record(both));
+  expect([all[0], stoppedBy]).toEqual([{
+    explanation: 'elsewhere.example.com leads to 198.51.100.9; the public address of this server is not set',
+    remedy: 'set the server URL in the global settings, so that it can be compared',
+  }, { name: 'ROUTE' }]);
+  // For IPv4 and for IPv6.
+  expect(asked).toEqual(['elsewhere.example.com', 'elsewhere.example.com']);
+  expect(await api.record(both.replace('elsewhere', 'nowhere'))).toMatchObject({ stoppedBy: { name: 'NAME_AND_PORT' } });
 });
 
 test('a tenant learns no address inside a network, and no machine but this server is connected to', async () => {
@@ -250,4 +266,36 @@ test('each stop names the page that visitors see', async () => {
     await api.record(`{ diagnoseTunnel(id: ${tunnel}) { gates { visitorPage { status } } } }`),
   );
   expect(ofTunnel.length).toBeGreaterThan(0);
+});
+
+test('each finding that stops a request to a host has its page, or none', async () => {
+  const { api } = await open({});
+  const pageOf = (code: Finding['code'], client?: Parameters<typeof withPages>[1]) =>
+    withPages([{ name: 'ROUTE', outcome: 'STOPPED', findings: [{ code, params: {} }], fix: null, refusals: {} }], client)[0]?.page;
+  const all = keysOf(findings).map((code) => [code, pageOf(code)] as const);
+  expect(Object.fromEntries(all.filter(([, page]) => page !== null))).toEqual({
+    NO_HOST_MATCHES: 'noRoute',
+    OWN_NAME: 'noRoute',
+    RULES_STOPPED: 'noRoute',
+    SCHEME_DIFFERS: 'noRoute',
+    PATH_DIFFERS: 'noRoute',
+    CLIENT_DISABLED: 'offline',
+    OWNER_DISABLED: 'offline',
+    OWNER_EXPIRED: 'offline',
+    CLIENT_EXPIRED: 'offline',
+    TRAFFIC_USED_UP: 'exhausted',
+    CONNECTIONS_USED_UP: 'tooMany',
+    ON_GLOBAL_BLOCKLIST: 'forbidden',
+    NOT_ON_ALLOWLIST: 'forbidden',
+    ON_BLOCKLIST: 'forbidden',
+    LOCAL_PROXY_OFF: 'offline',
+    AGENT_AWAY: 'offline',
+    HOST_TARGET_MISSING: 'offline',
+    TARGETS_UNHEALTHY: 'unhealthy',
+    TARGETS_SILENT: 'refused',
+  });
+  // An allowlist with a password asks for it.
+  const client = await api.services.store.db.client.create({ data: { vkey: 'k', ipWhitePassword: 'p' } });
+  const byClient = (code: Finding['code']) => [pageOf(code, client), pageOf(code, { ...client, ipWhitePassword: '' })];
+  expect([byClient('NOT_ON_ALLOWLIST'), byClient('ON_BLOCKLIST')]).toEqual([['notListed', 'forbidden'], ['forbidden', 'forbidden']]);
 });

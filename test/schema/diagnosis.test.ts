@@ -1,6 +1,7 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { z } from 'zod';
 import { type CertificateState, refusalCauses } from '../../src/engine/face.ts';
+import type { Caller } from '../../src/rules/caller.ts';
 import type { Tunnel } from '../../src/store/generated/sqlite/client.ts';
 import { eitherDialect } from '../support/database.ts';
 import { onlineState } from '../support/client-state.ts';
@@ -30,6 +31,11 @@ const codesOf = (diagnosed: unknown) =>
       `${outcome} ${findings.map(({ code }) => code).join(' ')}${fix ? `: ${fix.code}` : ''}`,
     ]),
   );
+/** The same of the only field of an operation, as a caller sees it. */
+const codesFor = async (api: TestSchema, operation: string, variables: Readonly<Record<string, unknown>>, caller?: Caller) => {
+  const { data } = await api.run(operation, variables, caller);
+  return codesOf(Object.values(z.record(z.string(), z.unknown()).parse(data))[0]);
+};
 const online = onlineState({ lastOnlineAt: Date.now() });
 const newClient = (api: TestSchema, input = {}) => api.id('mutation ($input: CreateClientInput!) { createClient(input: $input) { id } }', { input });
 const newHost = (api: TestSchema, input: Readonly<Record<string, unknown>>) =>
@@ -546,6 +552,103 @@ eitherDialect('diagnosis', (databases) => {
     expect(await all({ mode: 'file', target: '', localPath: '/srv' }, open)).toMatchObject({ TARGET: 'PASSED DIRECTORY_SERVED' });
     api.engine.modes = ['tcp'];
     expect(await all({ mode: 'socks5' }, open)).toMatchObject({ ROUTE: 'STOPPED MODE_NOT_SERVED: CHANGE_MODE' });
+  });
+
+  test('without an address, each of the lists leaves open who is refused; the password admits to the allowlist; lines of the global list are for administrators', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api, { allowlistEnabled: true, allowlist: ['10.0.0.1'] });
+    await newHost(api, { clientId, host: 'a.com', targets: ['80'] });
+    const access = async (from: string | undefined, caller?: Caller) =>
+      (await codesFor(api, askCodes, { host: 'a.com', scheme: 'HTTP', from }, caller))['ACCESS'];
+    expect(await access(undefined)).toBe('UNKNOWN ADDRESS_NEEDED: GIVE_ADDRESS');
+    api.engine.letInAddresses.add(`${clientId} 192.0.2.1`);
+    expect([await access('192.0.2.1'), await access('192.0.2.2')]).toEqual(['PASSED ADDRESS_ALLOWED', 'STOPPED NOT_ON_ALLOWLIST: ADD_TO_ALLOWLIST']);
+    await api.ok('mutation ($id: ID!) { updateClient(id: $id, input: { allowlistEnabled: false, allowlist: [] }) { id } }', { id: clientId });
+    expect(await access(undefined)).toBe('PASSED NO_LISTS');
+    await api.ok('mutation { updateGlobalSettings(input: { blocklist: ["192.0.2.3", "rubbish"] }) { serverUrl } }');
+    expect([await access(undefined), await access(undefined, { kind: 'client', clientId })]).toEqual([
+      'UNKNOWN ADDRESS_NEEDED INVALID_LINES: GIVE_ADDRESS',
+      'UNKNOWN ADDRESS_NEEDED: GIVE_ADDRESS',
+    ]);
+  });
+
+  test('owner and client have expired at the time of their expiry; a port that is closed for that is not the reason', async () => {
+    const now = Date.UTC(2030, 0, 1);
+    const api = await openTestSchema(databases, {}, () => now);
+    const { db } = api.services.store;
+    const { id: userId } = await db.user.create({ data: { username: 'alice', passwordHash: '', expiresAt: new Date(now) } });
+    const clientId = await newClient(api);
+    const id = await newHost(api, { clientId, host: 'a.com', targets: ['80'] });
+    const { id: tunnelId } = await db.tunnel.create({ data: { clientId, mode: 'tcp', port: 9001, target: '80' } });
+    const owner = async () => (await codesFor(api, askCodes, { host: 'a.com', scheme: 'HTTP' }))['OWNER'];
+    await db.client.update({ where: { id: clientId }, data: { expiresAt: new Date(now + 1) } });
+    expect(await owner()).toBe('PASSED UNASSIGNED_UNTIL');
+    await db.client.update({ where: { id: clientId }, data: { expiresAt: new Date(now) } });
+    expect(await owner()).toBe('STOPPED CLIENT_EXPIRED: EXTEND_CLIENT');
+    await db.client.update({ where: { id: clientId }, data: { expiresAt: null, userId } });
+    expect(await owner()).toBe('STOPPED OWNER_EXPIRED: EXTEND_OWNER');
+    expect(await codesFor(api, askTunnelCodes, { id: tunnelId })).toMatchObject({ ROUTE: 'PASSED PORT_ENTRY', OWNER: 'STOPPED OWNER_EXPIRED: EXTEND_OWNER' });
+
+    // What the engine does not know of a host or tunnel, it may know of their client.
+    api.engine.wantedHosts.delete(id);
+    api.engine.clients.set(clientId, onlineState({ refusals: { offline: 7 } }));
+    const counted = z.object({ gates: z.array(z.object({ name: z.string(), refusals: z.array(z.object({ cause: z.string(), count: z.number() })) })) });
+    for (const field of ['diagnoseHost(host: "a.com", scheme: HTTP)', `diagnoseTunnel(id: ${tunnelId})`]) {
+      const { gates } = counted.parse(await api.record(`{ ${field} { gates { name refusals { cause count } } } }`));
+      expect(gates.filter(({ refusals }) => refusals.length > 0)).toEqual([{ name: 'AGENT', refusals: [{ cause: 'OFFLINE', count: 7 }] }]);
+    }
+  });
+
+  test('targets are only dialed by the agent that is connected, for 5 seconds, and only where TCP is spoken', async () => {
+    const api = await openTestSchema(databases, { allowLocalProxy: true });
+    const { db } = api.services.store;
+    const clientId = await newClient(api);
+    const id = await newHost(api, { clientId, host: '*.a.com', targets: ['80'] });
+    const dialed = jest.spyOn(api.engine, 'probe');
+    const probes = z.object({ probes: z.array(z.object({ target: z.string() })) });
+    const probed = async (operation: string, variables: Readonly<Record<string, unknown>>) =>
+      probes.parse(await api.record(operation, { probe: true, ...variables })).probes.length;
+    const ofHost = () => probed(ask, { host: 'b.a.com', scheme: 'HTTP' });
+    expect(await ofHost()).toBe(0);
+    api.engine.clients.set(clientId, { ...online, connected: false });
+    expect(await ofHost()).toBe(0);
+    api.engine.clients.set(clientId, online);
+    expect(await ofHost()).toBe(1);
+    expect(dialed.mock.calls).toEqual([[clientId, '127.0.0.1:80', 5000]]);
+    await db.host.update({ where: { id }, data: { localProxy: true } });
+    expect(await ofHost()).toBe(0);
+    const ofTunnel = async (data: Partial<Tunnel>) => {
+      const tunnel = await db.tunnel.create({ data: { mode: 'tcp', port: 9001, target: '80', password: 'p', ...data, clientId } });
+      const count = await probed(askTunnel, { id: tunnel.id });
+      await db.tunnel.delete({ where: { id: tunnel.id } });
+      return count;
+    };
+    expect(await ofTunnel({ localProxy: true })).toBe(0);
+    for (const [mode, count] of [['tcp', 1], ['secret', 1], ['p2p', 1], ['udp', 0], ['socks5', 0], ['httpProxy', 0], ['file', 0]] as const) {
+      expect([mode, await ofTunnel({ mode })]).toEqual([mode, count]);
+    }
+    // A certificate may cover some names below a wildcard, and not others.
+    const asked = jest.spyOn(api.engine, 'hostCertificates');
+    await diagnosis(api, { host: 'b.a.com', scheme: 'HTTPS' });
+    expect(asked.mock.calls).toEqual([[[{ id, name: 'b.a.com' }]]]);
+  });
+
+  test('of several tunnels with a port, the first one of the caller; a rule of somebody else that takes a request; a path that is not ASCII', async () => {
+    const api = await openTestSchema(databases);
+    const { db } = api.services.store;
+    const [theirs, own] = [await newClient(api), await newClient(api)];
+    for (const clientId of [theirs, own, own]) await db.tunnel.create({ data: { clientId, mode: 'udp', port: 9001 } });
+    const byPort = '{ diagnoseTunnel(port: 9001) { tunnel { id } } }';
+    expect(await api.record(byPort)).toEqual({ tunnel: { id: 1 } });
+    expect((await api.run(byPort, {}, { kind: 'client', clientId: own })).data).toEqual({ diagnoseTunnel: { tunnel: { id: 2 } } });
+
+    await db.host.create({ data: { clientId: theirs, host: 'b.a.com', target: '80' } });
+    await db.host.create({ data: { clientId: own, host: '*.a.com', target: '80' } });
+    const asked = { host: 'b.a.com', scheme: 'HTTP' };
+    expect(await codesFor(api, askCodes, asked, { kind: 'client', clientId: own })).toMatchObject({ ROUTE: 'STOPPED RULE_UNUSABLE: ASK_ADMINISTRATOR' });
+
+    const id = await newHost(api, { clientId: own, host: 'c.com', location: '/\u00e4', targets: ['80'] });
+    expect(await diagnosis(api, { host: 'c.com', path: '/\u00e4/b' })).toMatchObject({ path: '/\u00e4/b', rule: { id } });
   });
 
   test('stored settings of a tunnel that have no effect are reported', async () => {

@@ -31,12 +31,11 @@ eitherDialect('enrolments', (databases) => {
 
   const use = (api: TestSchema, code: string, n: number, address = `192.0.2.${n}`) => {
     const caller: Caller = { kind: 'anonymous', address };
-    return useEnrolment(createContext(api.services, caller, `use ${n}`), code, machine(n)).then(
-      ({ vkey, server }) => ({ vkey, server }),
-      (error: unknown) => String(Reflect.get(Object(error), 'code')),
+    return useEnrolment(createContext(api.services, caller, `use ${n}`), code, machine(n)).catch((error: unknown) =>
+      String(Reflect.get(Object(error), 'code'))
     );
   };
-  const given = { vkey: 'the key of client 1', server: 'adit.example:8025' };
+  const given = { clientId: 1, vkey: 'the key of client 1', server: 'adit.example:8025', fingerprint: 'ab'.repeat(32) };
   const refused = 'ENROLMENT_REFUSED';
 
   test('give the key to the first machine, as often as it asks; of 50 at once to one', async () => {
@@ -45,13 +44,22 @@ eitherDialect('enrolments', (databases) => {
     const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => use(api, code, n + 1)));
     const winner = answers.findIndex((answer) => answer !== refused);
     expect(answers.filter((answer) => answer !== refused)).toEqual([given]);
-    expect(await use(api, code, winner + 1)).toEqual(given);
+    // The right code is no guess.
+    for (let n = 0; n < 11; n++) expect(await use(api, code, winner + 1)).toEqual(given);
     expect(await use(api, code, 60)).toBe(refused);
-    expect(await api.ok('{ enrolments(clientId: 1) { usedFrom client { id } } }')).toEqual({
-      enrolments: [{ usedFrom: `192.0.2.${winner + 1}`, client: { id: 1 } }],
+    await create(api);
+    const [createdAt, usedAt, expiresAt] = [expect.any(String), new Date(time).toISOString(), new Date(time + 60_000).toISOString()];
+    expect(await api.ok('{ enrolments(clientId: 1) { createdAt expiresAt usedAt usedFrom client { id } } }')).toEqual({
+      enrolments: [{ createdAt, expiresAt, usedAt: null, usedFrom: null, client: { id: 1 } }, {
+        createdAt,
+        expiresAt,
+        usedAt,
+        usedFrom: `192.0.2.${winner + 1}`,
+        client: { id: 1 },
+      }],
     });
     const entries = await api.services.store.db.auditEntry.findMany({ where: { resource: 'enrolment' }, orderBy: { id: 'asc' } });
-    expect(entries.map(({ action, callerKind }) => `${action} by ${callerKind}`)).toEqual(['create by admin', 'update by anonymous']);
+    expect(entries.map(({ action, callerKind }) => `${action} by ${callerKind}`)).toEqual(['create by admin', 'update by anonymous', 'create by admin']);
     expect(JSON.stringify(entries)).not.toMatch(new RegExp(`${code}|the key of client 1`));
   });
 
@@ -123,12 +131,18 @@ eitherDialect('enrolments', (databases) => {
     expect(await api.ok('{ lockouts { kind credential source } }')).toEqual({
       lockouts: expect.arrayContaining([{ kind: 'ADDRESS', credential: 'ENROLMENT', source: '192.0.2.1' }]),
     });
+    // However many they are.
+    for (let guess = 0; guess < 60; guess++) expect(await use(api, 'adit-enrol_x', 100 + guess)).toBe(refused);
+    expect(await use(api, code, 2)).toEqual(given);
   });
 
   test('a client has at most 20 that can be used, and 100 in all; others have their own', async () => {
     const api = await world();
     await api.ok('mutation { createClient(input: { verifyKey: "the key of client 2" }) { id } createEnrolment(input: { clientId: 2 }) { code } }');
     for (let n = 0; n < 20; n++) await create(api);
+    expect(await api.code('mutation { createEnrolment(input: { clientId: 1 }) { code } }')).toBe('ENROLMENT_LIMIT');
+    await api.services.store.db.enrolment.updateMany({ where: { id: 2 }, data: { usedAt: new Date(time) } });
+    await create(api);
     expect(await api.code('mutation { createEnrolment(input: { clientId: 1 }) { code } }')).toBe('ENROLMENT_LIMIT');
     for (let round = 0; round < 5; round++) {
       time += 61_000;
@@ -138,6 +152,11 @@ eitherDialect('enrolments', (databases) => {
       { clientId: 1, _count: 100 },
       { clientId: 2, _count: 1 },
     ]);
+    // Of 121, the newest.
+    expect(await api.services.store.db.enrolment.aggregate({ where: { clientId: 1 }, _min: { id: true }, _max: { id: true } })).toEqual({
+      _min: { id: 23 },
+      _max: { id: 122 },
+    });
     await api.ok('mutation { createEnrolment(input: { clientId: 2 }) { code } }');
   });
 
@@ -155,8 +174,11 @@ eitherDialect('enrolments', (databases) => {
   test('can be used for an hour, or for a time from a minute to a day', async () => {
     const api = await world();
     const seconds = async (given: string) => {
-      const made = z.object({ createEnrolment: z.object({ enrolment: z.object({ expiresAt: z.coerce.date() }) }) });
-      const { createEnrolment } = made.parse(await api.ok(`mutation { createEnrolment(input: { clientId: 1${given} }) { enrolment { expiresAt } } }`));
+      const made = z.object({ createEnrolment: z.object({ expiresAt: z.coerce.date(), enrolment: z.object({ expiresAt: z.coerce.date() }) }) });
+      const { createEnrolment } = made.parse(
+        await api.ok(`mutation { createEnrolment(input: { clientId: 1${given} }) { expiresAt enrolment { expiresAt } } }`),
+      );
+      expect(createEnrolment.expiresAt).toEqual(createEnrolment.enrolment.expiresAt);
       return (createEnrolment.enrolment.expiresAt.getTime() - time) / 1000;
     };
     expect([await seconds(''), await seconds(', expiresInSeconds: 60'), await seconds(', expiresInSeconds: 86400')]).toEqual([3600, 60, 86_400]);

@@ -21,6 +21,12 @@ test('headers: what is kept are lines that each are one header, and are kept as 
   );
 });
 
+test('headers: of the invalid lines, the first is named by its number and by the text that it is in', () => {
+  expect(() => headersOf('headers', ['A: b\n\nC: d', 'E: f\nbad', 'bad as well'])).toThrow(
+    expect.objectContaining({ code: 'INVALID_INPUT', params: expect.objectContaining({ field: 'headers.1', line: 4 }) }),
+  );
+});
+
 test('the Host header for the target: what is kept is ASCII without blanks and control characters', () => {
   fc.assert(
     fc.property(anyText, (value) => {

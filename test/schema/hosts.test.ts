@@ -375,6 +375,51 @@ eitherDialect('hosts', (databases) => {
     });
   });
 
+  test('a host that leaves its platform domain leaves the certificate there, which was shown as that of the domain', async () => {
+    const api = await openTestSchema(databases);
+    const { db } = api.services.store;
+    await db.platformDomain.create({ data: domain });
+    const id = await newHost(api, await newClient(api), { mode: 'PLATFORM', platformDomainId: 'd', platformPrefix: 'a', scheme: 'HTTP' });
+    await db.host.update({ where: { id }, data: { certFilePath: '/domain.pem', keyFilePath: '/domain.key' } });
+    api.engine.certificates.set(id, { status: 'valid', problem: '', inUse: null, acme: null });
+    expect(await api.record('query ($id: ID!) { host(id: $id) { certificate { origin } } }', { id })).toEqual({ certificate: { origin: 'PLATFORM' } });
+    expect(await api.record(update, { id, input: { host: 'own.com' } })).toMatchObject({ mode: 'CUSTOM', certificatePath: null, privateKeyPath: null });
+  });
+
+  test('why no certificate is ordered is only said of a started host with `acme` that has neither certificate nor key', async () => {
+    const api = await openTestSchema(databases);
+    const id = await newHost(api, await newClient(api), { acme: true });
+    const problem = async (data: Parameters<typeof api.services.store.db.host.update>[0]['data']) => {
+      await api.services.store.db.host.update({ where: { id }, data: { enabled: true, certFilePath: '', keyFilePath: '', acme: true, ...data } });
+      return (await api.record('query ($id: ID!) { host(id: $id) { certificate { problem } } }', { id }))['certificate'];
+    };
+    expect(await problem({})).toEqual({ problem: 'this server gets no certificates by ACME: its settings have it off' });
+    for (const data of [{ enabled: false }, { certFilePath: '/c' }, { keyFilePath: '/k' }, { acme: false }]) {
+      expect([data, await problem(data)]).toEqual([data, { problem: null }]);
+    }
+  });
+
+  test('prefixes are suggested that nobody has and, to users, none that is one of the names of the server; nine are tried', async () => {
+    const api = await openTestSchema(databases, { publicUrl: 'https://app-3.p.example.com' });
+    const { db } = api.services.store;
+    await db.platformDomain.create({ data: domain });
+    const clientId = await newClient(api);
+    const take = async (...prefixes: readonly string[]) => {
+      for (const prefix of prefixes) await db.host.create({ data: { clientId, host: `${prefix}.p.example.com` } });
+    };
+    const suggest = async (prefix: string, caller?: Parameters<typeof api.run>[2]) =>
+      (await api.run(`{ platformHostAvailable(platformDomainId: "d", platformPrefix: "${prefix}") { suggestions } }`, {}, caller)).data;
+    const suggested = (...suggestions: readonly string[]) => ({ platformHostAvailable: { suggestions } });
+    await take('app', 'app-2', 'app-5', 'shop-7');
+    expect(await suggest('app')).toEqual(suggested('app-3', 'app-4', 'app-6'));
+    expect(await suggest('app', { kind: 'client', clientId })).toEqual(suggested('app-4', 'app-6', 'app-7'));
+    expect(await suggest('shop-7')).toEqual(suggested('shop-8', 'shop-9', 'shop-10'));
+    await take('app-3', 'app-4', 'app-6', 'app-7', 'app-8', 'app-9');
+    expect(await suggest('app')).toEqual(suggested('app-10'));
+    await take('app-10');
+    expect(await suggest('app')).toEqual(suggested());
+  });
+
   test('an unknown id is not found; null in a query', async () => {
     const api = await openTestSchema(databases);
     for (const [operation, variables] of [[update, { input: {} }], [start, {}], [stop, {}], [remove, {}]] as const) {

@@ -9,6 +9,7 @@ import { seedClients, seedHosts, seedTunnels, seedUsers } from '../support/seed.
 import type { TestStore } from '../support/test-store.ts';
 
 const online = onlineState({
+  home: 'n2',
   connectedSince: Date.UTC(2026, 10, 21, 9),
   localAddress: '192.168.1.20',
   version: '0.1.0',
@@ -176,11 +177,12 @@ eitherDialect('lists', (databases) => {
       exportBytes: 7n,
     }));
     const operation =
-      'query ($id: ID!) { client(id: $id) { runtime { connected connectedSince lastHeardAt secure endReason address localAddress version connections refusals { cause count } rate inletRate exportRate inletBytes exportBytes lastOnlineAt } } }';
+      'query ($id: ID!) { client(id: $id) { runtime { connected connectedSince lastHeardAt home secure endReason address localAddress version connections refusals { cause count } rate inletRate exportRate inletBytes exportBytes lastOnlineAt } } }';
     const remembered = {
       connected: false,
       connectedSince: null,
       lastHeardAt: null,
+      home: null,
       secure: false,
       endReason: null,
       address: '198.51.100.1',

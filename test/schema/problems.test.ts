@@ -151,6 +151,22 @@ eitherDialect('all problems of an input are reported at once, and nothing is wri
     expect(await api.services.store.db.client.count()).toBe(1);
   });
 
+  test('of a limit below what a user has, only if it changes; of an expiry, the first client that is later; of the name of the administrator', async () => {
+    const api = await openTestSchema(databases, { adminUsername: 'root' });
+    const { db } = api.services.store;
+    const id = await api.id('mutation { createUser(input: { username: "admin", password: "password" }) { id } }');
+    for (const day of [3, 2, 1]) await db.client.create({ data: { vkey: `key ${day}`, userId: id, expiresAt: new Date(Date.UTC(2030, 0, day)) } });
+    const update = 'mutation ($id: ID!, $input: UpdateUserInput!) { updateUser(id: $id, input: $input) { maxClients } }';
+    expect(await problemsOf(api, update, { id, input: { username: 'root', maxClients: 2, expiresAt: '2030-01-01T12:00:00Z' } })).toEqual([
+      ['input.username', 'USERNAME_DUPLICATE'],
+      ['input.maxClients', 'USER_CLIENTS_ABOVE_QUOTA'],
+      ['input.expiresAt', 'USER_EXPIRES_BEFORE_CLIENT'],
+    ]);
+    expect((await api.run(update, { id, input: { expiresAt: '2030-01-01T12:00:00Z' } })).errors).toMatchObject([{ extensions: { id: 1 } }]);
+    await db.user.update({ where: { id }, data: { maxClients: 2 } });
+    for (const maxClients of [2, 3, null]) expect(await api.record(update, { id, input: { maxClients } })).toEqual({ maxClients });
+  });
+
   test('of the global settings, a token and a new password', async () => {
     const api = await openTestSchema(databases);
     const save = 'mutation ($input: UpdateGlobalSettingsInput!) { updateGlobalSettings(input: $input) { serverUrl } }';

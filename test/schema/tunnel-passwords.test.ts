@@ -57,8 +57,12 @@ eitherDialect('passwords of secret and p2p tunnels', (databases) => {
       message: 'invalid source: longer than 255 characters',
       extensions: { field: 'source', most: 255 },
     }]);
-    expect(await api.ok('mutation { freeLockout(kind: ADDRESS, source: "192.0.2.1#user-1") }')).toEqual({ freeLockout: true });
+    const free = (kind: string) => api.ok(`mutation { freeLockout(kind: ${kind}, source: "192.0.2.1#user-1") }`);
+    expect(await free('NAME')).toEqual({ freeLockout: false });
+    notified.length = 0;
+    expect(await free('ADDRESS')).toEqual({ freeLockout: true });
     expect(notified).toEqual(['192.0.2.1#user-1']);
+    expect(await free('ADDRESS')).toEqual({ freeLockout: false });
     expect(await message('also free')).toBeUndefined();
     now += 61_000;
     expect(await locked()).toEqual({ lockouts: [] });

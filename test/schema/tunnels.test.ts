@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import type { Caller } from '../../src/rules/caller.ts';
 import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
@@ -45,6 +45,7 @@ eitherDialect('tunnels', (databases) => {
       [[{ user: 'é'.repeat(128), password: 'x' }], /255 bytes/],
       [[{ user: 'x', password: '1' }, { user: 'x', password: '2' }], /another account/],
       [Array.from({ length: 1001 }, (_, n) => ({ user: `u${n}`, password: '' })), /more than 1000/],
+      [Array.from({ length: 260 }, (_, n) => ({ user: `u${n}`, password: 'p'.repeat(255) })), /longer than 65536 characters/],
     ];
     for (const [accounts, problem] of refused) await expect(change(accounts)).rejects.toThrow(problem);
     expect(stored()).toHaveLength(2);
@@ -131,6 +132,23 @@ eitherDialect('tunnels', (databases) => {
     expect(api.engine.openLeases.size).toBe(0);
   });
 
+  test('ports are asked for with mode and address; after a taken one, up to ten are tried, and none beyond the last', async () => {
+    const api = await openTestSchema(databases);
+    const clientId = await newClient(api);
+    const asked = jest.spyOn(api.engine, 'reservePort');
+    for (let port = 65_526; port <= 65_535; port++) api.engine.taken.add(port);
+    const input = { clientId, mode: 'UDP', serverIp: '127.0.0.1' };
+    const errorOf = async (port: number | null) => (await api.run(create, { input: { ...input, port } })).errors[0]?.extensions;
+    expect(await errorOf(65_526)).not.toHaveProperty('free');
+    const ports = Array.from({ length: 10 }, (_, n) => 65_526 + n);
+    expect(asked.mock.calls.map(([request]) => request)).toEqual(ports.map((port) => expect.objectContaining({ mode: 'udp', port, serverIp: '127.0.0.1' })));
+    api.engine.taken.delete(65_535);
+    expect(await errorOf(65_526)).toMatchObject({ free: 65_535 });
+    asked.mockReset().mockResolvedValue({ unavailable: 'none is left' });
+    expect(await errorOf(null)).not.toHaveProperty('free');
+    expect(asked).toHaveBeenCalledTimes(1);
+  });
+
   test('the port is given back when the transaction fails', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api, { maxTunnels: 1 });
@@ -162,6 +180,7 @@ eitherDialect('tunnels', (databases) => {
     expect(await api.code(create, { input: { clientId: 1, mode: 'UDP' } })).toBe('UNSUPPORTED_MODE');
     expect(await api.code(update, { id, input: { mode: 'UDP' } })).toBe('UNSUPPORTED_MODE');
     expect(await api.code(copy, { id: udp })).toBe('UNSUPPORTED_MODE');
+    expect(await api.code(update, { id: udp, input: { remark: 'still editable' } })).toBeUndefined();
     expect(await api.code(start, { id: udp })).toBe('UNSUPPORTED_MODE');
   });
 
@@ -301,7 +320,10 @@ eitherDialect('tunnels', (databases) => {
     const api = await openTestSchema(databases);
     const id = await newTunnel(api, { port: 9001 });
     for (const _ of [1, 2]) expect(await api.record(stop, { id })).toMatchObject({ enabled: false, port: 9001, runtime: { running: false } });
-    for (const _ of [1, 2]) expect(await api.record(start, { id })).toMatchObject({ enabled: true, port: 9001, runtime: { running: true } });
+    expect(await api.record(start, { id })).toMatchObject({ enabled: true, port: 9001, runtime: { running: true } });
+    const started = api.engine.applied.length;
+    expect(await api.record(start, { id })).toMatchObject({ enabled: true, port: 9001, runtime: { running: true } });
+    expect(api.engine.applied).toHaveLength(started);
     api.engine.broken.add(id);
     expect(await api.record(`query ($id: ID!) { tunnel(id: $id) { ${fields} } }`, { id })).toMatchObject({
       enabled: true,
