@@ -8,28 +8,35 @@ import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 
 const day = (n: number) => new Date(Date.UTC(2030, 0, n));
 
-/** A start with 300,000 rows takes as many round trips as pages, and a page is read while the engine takes the one before. */
+/** A start with 300,000 rows takes as many round trips as pages, and a page is read while the engine takes the one before. Rows with long texts come last, few at once. */
 test('has few pages, and asks for the next one before the caller has used one', async () => {
-  const [clients, asked]: [number, string[]] = [3200, []];
+  const asked: string[] = [];
+  const left: Record<string, number> = { 'Client short': 6500, 'Client long': 20 };
   const reader: Pick<HotReader, 'dialect' | 'rows' | 'manyRows'> = {
     dialect: 'sqlite',
     rows: async () => [],
     async manyRows({ text, values: [after, limit] }: Parameters<HotReader['manyRows']>[0]) {
-      const table = /FROM "(\w+)"/.exec(text)?.[1] ?? '';
-      asked.push(`${table} after ${after}`);
-      const ids = Array.from({ length: table === 'Client' ? Math.min(Number(limit), clients - Number(after)) : 0 }, (_, n) => Number(after) + n + 1);
+      const [, table = '', comparison = ''] = /FROM "(\w+)".* (<=|>) \d+ ORDER/.exec(text) ?? [];
+      const list = `${table} ${comparison === '>' ? 'long' : 'short'}`;
+      asked.push(`${list} after ${after}`);
+      const ids = Array.from({ length: Math.min(Number(limit), (left[list] ?? 0) - Number(after)) }, (_, n) => Number(after) + n + 1);
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the ids are enough here
       return { ids, rows: ids.map((id) => ({ id })) as never[] };
     },
   };
   const state = await loadEngineState(reader);
-  let [used, pages] = [0, 0];
-  for await (const page of state.clients) {
-    used += [...page].length;
-    if (used < clients) expect(asked.at(-1)).toBe(`Client after ${used}`);
-    pages++;
-  }
-  expect([used, pages, asked.length]).toEqual([clients, 7, 7]);
+  const seen: Array<readonly [rows: number, asked: string | undefined]> = [];
+  for await (const page of state.clients) seen.push([[...page].length, asked.at(-1)]);
+  expect(seen).toEqual([
+    [2000, 'Client short after 2000'],
+    [2000, 'Client short after 4000'],
+    [2000, 'Client short after 6000'],
+    [500, 'Client short after 6000'],
+    [8, 'Client long after 8'],
+    [8, 'Client long after 16'],
+    [4, 'Client long after 16'],
+  ]);
+  expect(asked).toHaveLength(7);
   expect(await allOf(state.tunnels)).toEqual([]);
 });
 
@@ -74,6 +81,35 @@ eachDialect('the engine state', (databases) => {
         expect(row).toEqual(Object.fromEntries(Object.keys(row).map((name) => [name, all[name as keyof typeof all]])));
       }
     }
+  });
+
+  test('has the rows with long texts, too, however they are divided into pages', async () => {
+    const store = await databases.openEmpty();
+    const [none = '', just = '', beyond = ''] = [0, 2000, 2001].map((length) => 'x'.repeat(length));
+    const [first = 0] = await seedClients(store, 9, (n) => ({ blackIpList: n % 2 === 0 ? just : none, ipWhiteList: n % 4 === 0 ? 'y' : '' }));
+    await seedTunnels(store, first, 4, (n) => ({ target: n === 1 ? beyond : none, accounts: n === 2 ? beyond : none, localPath: n === 3 ? beyond : none }));
+    await seedHosts(store, first, 5, (n) => ({
+      target: n === 1 ? beyond : none,
+      headerChange: n === 2 ? beyond : none,
+      keyFilePath: n === 3 ? beyond : none,
+      certFilePath: n === 4 ? beyond : none,
+    }));
+    const state = await store.loadEngineState();
+    const sizes = async (pages: AsyncIterable<Iterable<unknown>>) => {
+      const counts: number[] = [];
+      for await (const page of pages) counts.push([...page].length);
+      return counts;
+    };
+    expect([await sizes(state.clients), await sizes(state.tunnels), await sizes(state.hosts)]).toEqual([[7, 2], [1, 3], [1, 4]]);
+    const again = await store.loadEngineState();
+    const long = new Map((await store.db.client.findMany()).map(({ id, blackIpList, ipWhiteList }) => [id, { blackIpList, ipWhiteList }]));
+    const read = await allOf(again.clients);
+    expect(read).toHaveLength(long.size);
+    for (const row of read) expect(row).toMatchObject(long.get(row.id) ?? {});
+    expect((await allOf(again.hosts)).map(({ target, headerChange, keyFilePath, certFilePath }) => [target, headerChange, keyFilePath, certFilePath].join('')))
+      .toEqual(
+        ['', beyond, beyond, beyond, beyond],
+      );
   });
 
   test('is empty for an empty database', async () => {

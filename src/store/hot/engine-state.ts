@@ -38,6 +38,17 @@ const rareOfHost = {
   certFilePath: '',
 } as const satisfies Partial<Host>;
 
+/** Columns whose text may be long: lists of a MB, certificates. */
+const longTexts = {
+  client: ['blackIpList', 'ipWhiteList'],
+  tunnel: ['target', 'accounts', 'localPath'],
+  host: ['target', 'headerChange', 'keyFilePath', 'certFilePath'],
+} as const satisfies {
+  readonly client: ReadonlyArray<keyof Client>;
+  readonly tunnel: ReadonlyArray<keyof Tunnel>;
+  readonly host: ReadonlyArray<keyof Host>;
+};
+
 /** Of every row. The database has them as BigInt: numbers are exact up to 8 PiB. */
 const byteColumns = ['inletBytes', 'exportBytes'] as const;
 type Bytes = Readonly<Record<typeof byteColumns[number], number>>;
@@ -65,10 +76,11 @@ export interface EngineState {
 }
 
 /**
- * Rows that are read at once: few enough that using them holds the event loop for a few ms, and enough that the way to the database costs little. A client may have
- * 128 KB of addresses of its user's: more rows, all of them long, would take hundreds of MB together.
+ * Rows that are read at once, by the bytes of their long texts together: few enough that using them holds the event loop for some ms, and enough that the way to the database
+ * costs little. All rows in pages of this size would take hundreds of MB if tenants had filled their lists; a page of few rows with 1 MB each takes some MB.
  */
-const PAGE = 500;
+const LONG = 2000;
+const PAGE = { short: 2000, long: 8 } as const;
 
 /** What this needs of the reader. */
 type Rows = Pick<HotReader, 'dialect' | 'rows' | 'manyRows'>;
@@ -86,11 +98,12 @@ export async function loadEngineState(reader: Rows): Promise<EngineState> {
       from: '"Client" t LEFT JOIN "User" u ON u.id = t."userId"',
       columns: clientColumns,
       rare: rareOfClient,
+      longTexts: longTexts.client,
       joined: { ownerEnabled: 'u.enabled' },
       joinedRare: { ownerExpiresAt: 'u."expiresAt"' },
     }),
-    tunnels: pages<StoredTunnel>(reader, { from: '"Tunnel" t', columns: tunnelColumns, rare: rareOfTunnel }),
-    hosts: pages<StoredHost>(reader, { from: '"Host" t', columns: hostColumns, rare: rareOfHost }),
+    tunnels: pages<StoredTunnel>(reader, { from: '"Tunnel" t', columns: tunnelColumns, rare: rareOfTunnel, longTexts: longTexts.tunnel }),
+    hosts: pages<StoredHost>(reader, { from: '"Host" t', columns: hostColumns, rare: rareOfHost, longTexts: longTexts.host }),
     ...settings,
   };
 }
@@ -100,13 +113,14 @@ interface Read {
   readonly from: string;
   readonly columns: readonly string[];
   readonly rare: ManyRowsQuery['rare'];
+  readonly longTexts: readonly string[];
   /** Expressions of a joined table, by name; `joinedRare`: those that are null in most rows. */
   readonly joined?: Readonly<Record<string, string>>;
   readonly joinedRare?: Readonly<Record<string, string>>;
 }
 
-/** All rows of a table by their ids, page by page: the next page is read while the caller uses one. */
-async function* pages<Row>(reader: Rows, { from, columns, rare, joined = {}, joinedRare = {} }: Read): AsyncGenerator<Iterable<Row>> {
+/** All rows of a table, page by page: by their ids, first those without long texts. The next page is read while the caller uses one. */
+async function* pages<Row>(reader: Rows, { from, columns, rare, longTexts: texts, joined = {}, joinedRare = {} }: Read): AsyncGenerator<Iterable<Row>> {
   const own = [...columns, ...byteColumns];
   const listed = [
     ...[...own, ...Object.keys(rare)].map((column) => `t."${column}"`),
@@ -116,17 +130,23 @@ async function* pages<Row>(reader: Rows, { from, columns, rare, joined = {}, joi
     columns: [...own, ...Object.keys(joined)],
     rare: { ...rare, ...Object.fromEntries(Object.keys(joinedRare).map((name) => [name, null])) },
   };
-  const after = (id: number): Promise<ManyRows<Row>> => {
+  // Neither database reads a long text for this: SQLite has its length in the row, PostgreSQL beside the reference to it.
+  const bytes = texts.map((column) => `octet_length(t."${column}")`).join(' + ');
+  const after = (id: number, which: keyof typeof PAGE): Promise<ManyRows<Row>> => {
     const binder = new Binder(reader.dialect);
-    const text = `SELECT ${listed.join(', ')} FROM ${from} WHERE t.id > ${binder.bind(id)} ORDER BY t.id LIMIT ${binder.bind(PAGE)}`;
+    const where = `t.id > ${binder.bind(id)} AND ${bytes} ${which === 'short' ? '<=' : '>'} ${LONG}`;
+    const text = `SELECT ${listed.join(', ')} FROM ${from} WHERE ${where} ORDER BY t.id LIMIT ${binder.bind(PAGE[which])}`;
     const page = reader.manyRows<Row>({ ...wanted, text, values: binder.values });
     page.catch(() => {}); // awaited when the caller asks for it, if it does
     return page;
   };
-  for (let page: Promise<ManyRows<Row>> | undefined = after(0); page;) {
-    const { ids, rows }: ManyRows<Row> = await page;
-    const last = ids.at(-1);
-    page = last !== undefined && ids.length === PAGE ? after(last) : undefined;
-    if (last !== undefined) yield rows;
+  const first = { short: after(0, 'short'), long: after(0, 'long') };
+  for (const which of ['short', 'long'] as const) {
+    for (let page: Promise<ManyRows<Row>> | undefined = first[which]; page;) {
+      const { ids, rows }: ManyRows<Row> = await page;
+      const last = ids.at(-1);
+      page = last !== undefined && ids.length === PAGE[which] ? after(last, which) : undefined;
+      if (last !== undefined) yield rows;
+    }
   }
 }
