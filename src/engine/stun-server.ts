@@ -12,8 +12,6 @@ import { listenProblem } from './ports/listen-error.ts';
 
 /** Maximum number of answers per second, to one address (for IPv6, network) and in total, since requests are not authenticated. */
 const MOST_ANSWERS = { perAddress: 100, total: 5000 } as const;
-/** Maximum addresses counted per second; beyond that, new addresses get no answer. */
-const MAX_ADDRESSES = 5000;
 /** TCP connections at once, and how long one may take, in ms: an attempt to open a direct path needs it for 3 s. */
 const CONNECTIONS: ShareLimits = { total: 256, perAddress: 32 };
 const CONNECTION_MS = 10_000;
@@ -138,7 +136,7 @@ export class StunServer {
     }
     const source = networkOf(host, 64);
     const before = this.#answers.get(source) ?? 0;
-    if (before >= MOST_ANSWERS.perAddress || this.#total >= MOST_ANSWERS.total || (before === 0 && this.#answers.size >= MAX_ADDRESSES)) return false;
+    if (before >= MOST_ANSWERS.perAddress || this.#total >= MOST_ANSWERS.total) return false;
     this.#answers.set(source, before + 1);
     this.#total++;
     return true;

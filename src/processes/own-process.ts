@@ -38,8 +38,10 @@ export function ownProcess(environment: NodeJS.ProcessEnv): OwnProcess | undefin
     };
     process.on('message', (message, handle: unknown) => onMessage(supervisorMessageSchema.parse(message), handle));
   });
-  if (environment['WATCHDOG_USEC'] !== undefined) setInterval(() => send({ type: 'alive' }), Number(environment['WATCHDOG_USEC']) / 3000).unref();
+  const { WATCHDOG_USEC } = environment;
+  const alive = WATCHDOG_USEC === undefined ? undefined : setInterval(() => send({ type: 'alive' }), Number(WATCHDOG_USEC) / 3000).unref();
   const end = (): void => {
+    clearInterval(alive); // nobody hears it any more, which would end this process at once
     process.off('disconnect', endAtOnce);
     process.disconnect();
   };

@@ -1,7 +1,6 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import pino from 'pino';
 import { AgentRecord } from '../../src/engine/agent-record.ts';
-import { AgentSession } from '../../src/engine/bridge/agent-session.ts';
 import { Clients } from '../../src/engine/client-index.ts';
 import { ClientEntry, type ClientParts, type ClientTunnel } from '../../src/engine/clients.ts';
 import { type HealthState, refusalCauses, type WantedClient } from '../../src/engine/face.ts';
@@ -15,17 +14,11 @@ import { overviewOf } from '../../src/engine/overview.ts';
 import { Certificates } from '../../src/engine/vhost/tls/certificates.ts';
 import { Hosts } from '../../src/engine/vhost/hosts.ts';
 import { visitorKeyOf } from '../../src/rules/vkey.ts';
-import { agentInfoSchema } from '../../src/wire/agent-messages.ts';
 import { keyIdOf } from '../../src/wire/handshake.ts';
 import type { Opener } from '../../src/wire/stream.ts';
-import { EmptySocket } from '../support/empty-socket.ts';
+import { sessionOf } from '../support/agent-session.ts';
 import { CLIENT, fresh, tunnelOf } from '../support/tunnel.ts';
 import { hostOf } from '../support/vhost.ts';
-
-const sockets: EmptySocket[] = [];
-afterEach(() => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-});
 
 const silent = pino({ level: 'silent' });
 const parts: ClientParts = { ticker: new Ticker(), onExhausted: () => undefined };
@@ -33,32 +26,6 @@ const parts: ClientParts = { ticker: new Ticker(), onExhausted: () => undefined 
 async function clientOf(wanted: Partial<WantedClient> = {}, stored = fresh, own = parts): Promise<ClientEntry> {
   const whole = { ...CLIENT, ...wanted };
   return new ClientEntry(whole, await visitorLists(whole), own, stored, '192.0.2.9');
-}
-
-/** The session of an agent that says nothing. */
-function sessionOf(address: string, version: string, secure: boolean): AgentSession {
-  class Socket extends EmptySocket {
-    override readonly remoteAddress = address;
-    readonly channelSecret = secure ? () => Buffer.from('secret') : undefined;
-  }
-  const socket = new Socket();
-  sockets.push(socket);
-  return new AgentSession({
-    id: '1',
-    key: Buffer.alloc(32),
-    socket,
-    log: silent,
-    mux: { heartbeatMs: 60_000 },
-    clientId: 1,
-    info: agentInfoSchema.parse({ version, localAddress: `local ${version}` }),
-    onTraffic: () => undefined,
-    onHealth: () => undefined,
-    overview: () => [],
-    records: undefined,
-    onDoubt: undefined,
-    onLeaving: () => undefined,
-    onGone: () => undefined,
-  });
 }
 
 test("a client shows its agent's last session, and the last ten", async () => {

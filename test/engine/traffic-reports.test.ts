@@ -73,3 +73,20 @@ test('a counter that is full stays full, over all clients too', async () => {
   expect(server.engine.traffic()).toMatchObject({ inletBytes: MOST, exportBytes: MOST });
   expect((await server.engine.takeDirty()).tunnels).toMatchObject([{ inletBytes: MOST, exportBytes: MOST }]);
 });
+
+test('a direct path ends when what it has carried is more than the client may use, and counts for its tunnel and client', async () => {
+  const p2p = tunnelOf({ mode: 'p2p', password: 'a password of many words', targets: ['127.0.0.1:9'] });
+  const server = await startEngine({ stored: { clients: [{ ...CLIENT, flowLimit: 500, ...fresh }], tunnels: [{ ...p2p, ...fresh }] } });
+  const agent = await RawPeer.connect(server);
+  const visitor = await RawPeer.connect(server, { role: 'visit', key: p2p.password, info: { type: 'p2p' } });
+  visitor.frames((batch) => batch.frame(Frame.OPEN, 2, ASK_DIRECT));
+  const state = () => server.engine.tunnelState(p2p.id);
+  await eventually(() => state()?.connections, (count) => count === 1);
+  const report = (inlet: number, exported: number) => agent.control({ type: 'traffic', tunnelId: p2p.id, inlet, exported });
+  report(300, 100);
+  await eventually(() => state()?.inletBytes, (bytes) => bytes === 300);
+  expect(state()?.connections).toBe(1);
+  report(1, 100);
+  await eventually(() => state()?.connections, (count) => count === 0);
+  for (const now of [state(), server.engine.clientState(CLIENT.id)]) expect(now).toMatchObject({ inletBytes: 301, exportBytes: 200 });
+});

@@ -9,7 +9,7 @@ const ANSWER_MS = 1000;
 const MOST_BYTES = 8 * 1024 * 1024;
 
 /** Asks another node. @returns undefined = the node did not answer in time, or with something else */
-export function ask<T>(link: NodeLink, request: NodeRequest, answer: z.ZodType<T>, ms = ANSWER_MS): Promise<T | undefined> {
+export function ask<T>(link: Pick<NodeLink, 'open'>, request: NodeRequest, answer: z.ZodType<T>, ms = ANSWER_MS): Promise<T | undefined> {
   const stream = link.open(encodeNodeRequest(request));
   if (!stream) return Promise.resolve(undefined);
   return new Promise((resolve) => {

@@ -27,7 +27,7 @@ export interface NodeState {
 }
 
 /** The results of a dial by which the visitor's node learns why the home refused the connection. */
-const resultByCause: Partial<Record<RefusalCause, DialResult>> = { flow: 'exhausted', connections: 'crowded', capacity: 'crowded', agentCapacity: 'crowded' };
+const resultByCause: Partial<Record<RefusalCause, DialResult>> = { flow: 'exhausted', connections: 'crowded', capacity: 'crowded' };
 
 /** Serves what other nodes open streams for. */
 export class NodeRequests {

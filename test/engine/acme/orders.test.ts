@@ -1,14 +1,17 @@
 import { once } from 'node:events';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
+import path from 'node:path';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import pino from 'pino';
 import { AcmeProblem, answerOf } from '../../../src/engine/acme/acme-problem.ts';
 import { ACME_TIMING } from '../../../src/engine/acme/acme-timing.ts';
-import { CertificateAuthority } from '../../../src/engine/acme/certificate-authority.ts';
-import { AcmeFiles } from '../../../src/engine/acme/files.ts';
+import { CertificateAuthority, type Present } from '../../../src/engine/acme/certificate-authority.ts';
+import { type AcmeAttempt, AcmeFiles, certificateFile } from '../../../src/engine/acme/files.ts';
 import { OrderBook } from '../../../src/engine/acme/order-book.ts';
 import { Orderer } from '../../../src/engine/acme/orderer.ts';
 import { type AcmeOrders, currentOrders, mayBegin, NO_ORDERS, withoutChallenge } from '../../../src/engine/acme/orders.ts';
+import { AcmeDirectory, type AcmeTexts } from '../../../src/engine/acme/texts.ts';
 import { dueAt, newlyWanted, renewalOf } from '../../../src/engine/acme/wanted-name.ts';
 import { certificatePair } from '../../../src/rules/certificate.ts';
 import { writePrivately } from '../../../src/settings/private-file.ts';
@@ -183,4 +186,197 @@ test('after a failure a name waits, twice as long each time, as long as the auth
   expect([changes.length, wanted.ordering, wanted.turn]).toEqual([20, false, 10]);
   // The error of a bug is logged whole.
   expect(log.entries.map(({ err }) => err !== undefined)).toEqual([true, true, true, true, false, false, false, false, false, false]);
+});
+
+/** An authority that issues certificates for *.p.example.com, and lets a test look at what is so meanwhile. */
+class Issuing extends CertificateAuthority {
+  asked = 0;
+  during: (present: Present) => Promise<void> = async () => undefined;
+
+  override async order(_name: string, present: Present): Promise<{ readonly key: string; readonly chain: string }> {
+    this.asked++;
+    await this.during(present);
+    return { key: covering.key, chain: covering.certificate };
+  }
+}
+
+/** Texts that servers share, in memory. */
+class Memory implements AcmeTexts {
+  readonly texts = new Map<string, string>();
+
+  async read(file: string): Promise<string | undefined> {
+    return this.texts.get(file);
+  }
+
+  async list(): Promise<readonly string[]> {
+    return [...this.texts.keys()];
+  }
+
+  async change(files: readonly string[], change: Parameters<AcmeTexts['change']>[1]): Promise<void> {
+    const now = new Map(Array.from(this.texts).filter(([file]) => files.includes(file)));
+    for (const [file, text] of change(now)) {
+      if (text === undefined) this.texts.delete(file);
+      else this.texts.set(file, text);
+    }
+  }
+
+  /** What is kept in a file. */
+  get(file: string): unknown {
+    return JSON.parse(this.texts.get(file) ?? 'null');
+  }
+}
+
+let directories = 0;
+
+/** Orders of one server, or of one among others. */
+function ordering(texts?: AcmeTexts) {
+  const directory = 'https://ca.test/directory';
+  const files = new AcmeFiles(
+    { dir: path.join(dir, `ordering-${++directories}`), write: writePrivately, ...texts && { shared: { texts: () => texts, leads: () => true } } },
+    directory,
+    silent,
+  );
+  const authority = new Issuing({ directory, email: '' }, files);
+  const book = new OrderBook();
+  const changes: string[] = [];
+  const state = { now: 1_800_000_000_000, stopping: false };
+  const orderer = new Orderer({
+    files,
+    authority,
+    book,
+    log: silent,
+    now: () => state.now,
+    timing: ACME_TIMING,
+    amongOthers: texts !== undefined,
+    isStopping: () => state.stopping,
+    onChange: (name) => changes.push(name),
+  });
+  return { files, authority, book, orderer, changes, state };
+}
+
+const before: AcmeAttempt = { failures: 2, problem: 'nobody answered', lastAt: 5, nextAt: 6 };
+
+test('an order counts as broken off until it has ended; then the certificate is kept, and nothing else', async () => {
+  spies.push(jest.spyOn(Math, 'random').mockReturnValue(0));
+  const { files, authority, orderer, changes, state: { now } } = ordering();
+  const name = 'a.p.example.com';
+  const wanted = Object.assign(newlyWanted(name, 3), before);
+  const during: unknown[] = [];
+  authority.during = async (present) => {
+    await present('token', 'answer');
+    during.push((await files.kept(name)).attempt, wanted.ordering, wanted.lastAt, [...wanted.answers], changes.length);
+  };
+  expect(await orderer.place(wanted)).toBe(true);
+  expect(during).toEqual([
+    { failures: 3, problem: 'the order was broken off', lastAt: now, nextAt: now + 4 * 5 * MINUTE },
+    true,
+    now,
+    [['token', 'answer']],
+    1,
+  ]);
+  const { facts, attempt } = await files.kept(name);
+  expect([facts?.description.names, attempt, await files.orders()]).toEqual([['*.p.example.com'], undefined, NO_ORDERS]);
+  expect(readFileSync(files.certificateFile(name), 'utf8')).toBe(`${covering.key.trim()}\n${covering.certificate.trim()}\n`);
+  expect(wanted).toMatchObject({ failures: 0, problem: '', lastAt: now, nextAt: renewalOf(facts, now), ordering: false });
+  expect([wanted.facts?.validTo, wanted.answers.size, changes]).toEqual([facts?.validTo, 0, [name, name]]);
+  // One for another name is not kept.
+  const other = newlyWanted('a.example.org', 3);
+  await orderer.place(other);
+  expect(other).toMatchObject({ facts: undefined, failures: 1, problem: 'the certificate is for another name' });
+  expect((await files.kept('a.example.org')).facts).toBeUndefined();
+});
+
+test('an order that is ended begins again after a stop as if it had not begun, and counts as broken off if the name was removed', async () => {
+  for (const stopping of [true, false]) {
+    for (const failures of [0, 2]) {
+      const { files, authority, orderer, state } = ordering();
+      const wanted = Object.assign(newlyWanted('a.p.example.com', 3), { ...before, failures });
+      authority.during = async () => {
+        state.stopping = stopping;
+        wanted.over.abort();
+        throw new Error('it was aborted');
+      };
+      expect(await orderer.place(wanted)).toBe(true);
+      const { attempt } = await files.kept('a.p.example.com');
+      if (!stopping) expect(attempt).toMatchObject({ failures: failures + 1, problem: 'the order was broken off', lastAt: state.now });
+      else expect(attempt).toEqual(failures === 0 ? undefined : before);
+      // A certificate that comes too late is not kept.
+      const late = newlyWanted('b.p.example.com', 3);
+      authority.during = async () => late.over.abort();
+      await orderer.place(late);
+      expect((await files.kept('b.p.example.com')).facts).toBeUndefined();
+    }
+  }
+});
+
+test('servers share what an order was before, for which client it is, its challenges while it lasts, and until when the authority asks to wait', async () => {
+  const memory = new Memory();
+  const { authority, book, orderer, state: { now } } = ordering(memory);
+  const [name, file] = ['a.p.example.com', 'a.p.example.com.json'];
+  const others = { begun: [{ at: now - 1, clientId: 9 }], pausedUntil: now - 5, challenges: [{ name: 'b.example', token: 't', answer: 'k', at: now }] };
+  memory.texts.set('orders.json', JSON.stringify(others));
+  book.useRetries(name, [now - 7]);
+  const wanted = Object.assign(newlyWanted(name, 3), { ...before, nextAt: now });
+  const begun = [...others.begun, { at: now, clientId: 3 }];
+  authority.during = async (present) => {
+    expect(memory.get(file)).toMatchObject({ failures: 3, ordering: { failures: 2, problem: 'nobody answered' }, retries: [now - 7] });
+    expect(memory.get('orders.json')).toEqual({ ...others, begun });
+    await present('token', 'answer');
+    expect(memory.get('orders.json')).toEqual({ ...others, begun, challenges: [...others.challenges, { name, token: 'token', answer: 'answer', at: now }] });
+    throw new AcmeProblem('too many', 'urn:ietf:params:acme:error:rateLimited', 10 * MINUTE);
+  };
+  expect(await orderer.place(wanted)).toBe(true);
+  expect(memory.get(file)).toEqual({ failures: 3, problem: 'too many', lastAt: now, nextAt: wanted.nextAt, retries: [now - 7] });
+  expect(memory.get('orders.json')).toEqual({ ...others, begun, pausedUntil: now + 10 * MINUTE });
+
+  // Another server is ordering, or has ordered, or too many have begun.
+  authority.asked = 0;
+  expect(await orderer.place(wanted)).toBe(false);
+  expect([wanted.nextAt, wanted.ordering, authority.asked]).toEqual([undefined, false, 0]);
+  expect(book.orders).toEqual({ ...others, begun, pausedUntil: now + 10 * MINUTE });
+  memory.texts.set('orders.json', JSON.stringify({ ...others, begun: Array.from({ length: 60 }, () => ({ at: now, clientId: 9 })) }));
+  expect(await orderer.place(newlyWanted('c.p.example.com', 3))).toBe(false);
+  expect([authority.asked, memory.texts.has('c.p.example.com.json')]).toEqual([0, false]);
+  memory.texts.set('orders.json', JSON.stringify(others));
+  authority.during = async (present) => present('token', 'answer');
+  expect(await orderer.place(newlyWanted('c.p.example.com', 3))).toBe(true);
+  expect([authority.asked, memory.texts.has('c.p.example.com.json'), memory.get('orders.json')]).toEqual([1, false, { ...others, begun }]);
+});
+
+test('files of ACME are where they were, each authority has its own; one that cannot be read counts as missing, a directory that cannot be read is an error', async () => {
+  const own = path.join(dir, 'texts');
+  const log = new LogRecorder();
+  const texts = new AcmeDirectory({ dir: own, write: writePrivately }, log.logger);
+  expect([await texts.list(), await texts.read('a.pem'), log.entries]).toEqual([[], undefined, []]);
+  await texts.change([], () => new Map([['a.pem', 'a'], ['b.pem', 'b']]));
+  mkdirSync(path.join(own, 'c.pem'));
+  let seen = new Map<string, string>();
+  await texts.change(['a.pem', 'c.pem', 'd.pem'], (now) => {
+    seen = new Map(now);
+    return new Map([['a.pem', undefined], ['d.pem', undefined]]);
+  });
+  expect([[...seen], (await texts.list()).toSorted()]).toEqual([[['a.pem', 'a']], ['b.pem', 'c.pem']]);
+  expect(log.entries).toEqual([expect.objectContaining({ level: 50, file: 'c.pem' })]);
+  writeFileSync(path.join(dir, 'a file'), '');
+  await expect(new AcmeDirectory({ dir: path.join(dir, 'a file'), write: writePrivately }, silent).list()).rejects.toMatchObject({ code: 'ENOTDIR' });
+
+  const at = (directory: string) => certificateFile({ dir: '/acme' }, directory, 'a.example');
+  expect(at('https://ca.example/directory')).toBe('/acme/ca.example-0d5eb258/a.example.pem');
+  expect(at('https://ca.example/staging')).not.toBe(at('https://ca.example/directory'));
+  const files = new AcmeFiles({ dir: '/acme', write: writePrivately }, 'https://ca.example/directory', silent);
+  expect(files.certificateFile('a.example')).toBe(at('https://ca.example/directory'));
+});
+
+test('certificates that have expired are not shared with other servers', async () => {
+  const memory = new Memory();
+  const { files } = ordering(memory);
+  writePrivately(files.certificateFile('a.p.example.com'), `${covering.key}${covering.certificate}`);
+  writePrivately(files.certificateFile('b.p.example.com'), 'no certificate');
+  const year = 365 * DAY;
+  spies.push(jest.spyOn(Date, 'now').mockReturnValue(Date.parse('2120-01-01') + year));
+  await files.share();
+  expect([...memory.texts.keys()]).toEqual([]);
+  spies.pop()?.mockRestore();
+  await files.share();
+  expect([...memory.texts.keys()]).toEqual(['a.p.example.com.pem']);
 });

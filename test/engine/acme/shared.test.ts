@@ -6,7 +6,7 @@ import type { AcmeTiming } from '../../../src/engine/acme/acme-timing.ts';
 import { AcmeFiles } from '../../../src/engine/acme/files.ts';
 import type { AcmeTexts, ChangedTexts } from '../../../src/engine/acme/texts.ts';
 import { writePrivately } from '../../../src/settings/private-file.ts';
-import { makeCertificate } from '../../support/certificates.ts';
+import { covering, makeCertificate } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
 import { freePortRange } from '../../support/free-port.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
@@ -182,6 +182,24 @@ test('an order that a dead server had begun counts as failed at all servers when
     expect(await eventually(() => acme.state('a.example'), (state) => state?.status === 'failed')).toMatchObject({ failures: 3, nextAt: begun.nextAt });
   }
   expect(JSON.parse(installation.texts.get('a.example.json') ?? '')).toEqual(begun);
+});
+
+test('what others have changed meanwhile is read for all names together, and what has expired is deleted by the server that orders', async () => {
+  const { installation, one, other, failed } = await two({}, ['a.example', 'b.example']);
+  for (const name of ['a.example', 'b.example']) await failed(other, 1, name);
+  const attempt = { failures: 7, problem: 'of another server', lastAt: 1, nextAt: installation.clock + MINUTE };
+  for (const name of ['a.example', 'b.example']) installation.texts.set(`${name}.json`, JSON.stringify(attempt));
+  await other.follow();
+  for (const name of ['a.example', 'b.example']) expect(other.state(name)).toEqual({ status: 'failed', ...attempt });
+  expect(one.state('a.example')).toMatchObject({ failures: 1 });
+
+  installation.texts.set('old.p.example.com.pem', `${covering.key}${covering.certificate}`);
+  installation.clock = Date.parse('2121-01-01');
+  other.look();
+  await new Promise(setImmediate);
+  expect(installation.texts.has('old.p.example.com.pem')).toBe(true);
+  one.look();
+  await eventually(() => installation.texts.has('old.p.example.com.pem'), (is) => !is);
 });
 
 test('while the database is away nothing is ordered; what could not be read is read later', async () => {

@@ -3,6 +3,8 @@ import type { EngineEvent } from '../../../src/engine/face.ts';
 import { type ChangedRecord, ChangedRecords, inLists } from '../../../src/engine/nodes/changed-records.ts';
 import { Gathered } from '../../../src/engine/nodes/gathered.ts';
 import { GuessNews } from '../../../src/engine/nodes/guess-news.ts';
+import { HomeNews } from '../../../src/engine/nodes/home-news.ts';
+import { Homes } from '../../../src/engine/nodes/homes.ts';
 import { chosenNode } from '../../../src/engine/nodes/rank.ts';
 import { Attempts } from '../../../src/rules/attempts.ts';
 import type { NodeMessage } from '../../../src/wire/node-messages.ts';
@@ -90,6 +92,13 @@ test('the wrong guesses of 100 ms are news together, at most 500, and the end of
     attempts.free({ kind: 'address', source: '10.0.0.1' }, 0);
     expect(sent[2]).toEqual({ type: 'freed', source: { kind: 'address', source: '10.0.0.1' } });
 
+    // As many fit each message.
+    for (const from of [1000, 2000, 3000]) {
+      for (let nth = from; nth < from + 500; nth++) guess(nth);
+      jest.advanceTimersByTime(100);
+      expect(sent.at(-1)).toMatchObject({ type: 'guesses', guesses: { length: 500 } });
+    }
+
     const heard = new GuessNews(others, () => 0, () => undefined);
     const guesses = Array.from({ length: 10 }, (_, nth) => ({ credential: 'login', address: '10.0.0.1', name: `${nth}` }));
     heard.hear(guesses.map((one) => ({ ...one, credential: 'of a later version' })));
@@ -100,6 +109,43 @@ test('the wrong guesses of 100 ms are news together, at most 500, and the end of
     expect(others.lockouts(0)).toEqual([]);
     for (const each of [news, heard]) each.stop();
     guess(700);
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('other nodes learn which agents have come and gone, and one that can be reached from now on of all that were here, a part at a time', () => {
+  jest.useFakeTimers();
+  try {
+    const homes = new Homes();
+    const sent: NodeMessage[] = [];
+    const news = new HomeNews('own', homes, (message) => sent.push(message));
+    homes.learn(1, { node: 'own', epoch: 10, connected: true, ended: false });
+    homes.learn(2, { node: 'own', epoch: 20, connected: false, ended: true });
+    homes.learn(3, { node: 'own', epoch: 30, connected: false, ended: false });
+    homes.learn(4, { node: 'other', epoch: 40, connected: true, ended: false });
+    for (const id of [2, 4, 1, 5, 2]) news.moved(id);
+    jest.advanceTimersByTime(4);
+    expect(sent).toEqual([]);
+    jest.advanceTimersByTime(1);
+    expect(sent).toEqual([{ type: 'homes', homes: [[2, 20, false, true], [1, 10, true, false]] }]);
+
+    const reported: NodeMessage[] = [];
+    const taken: Array<() => void> = [];
+    news.tellAll({ send: (message) => reported.push(message), whenTaken: (next) => taken.push(next) });
+    expect(reported).toEqual([{ type: 'homes', homes: [[1, 10, true, false], [2, 20, false, true], [3, 30, false, false]] }]);
+    taken.shift()?.();
+    expect(reported.slice(1)).toEqual([{ type: 'allHomes' }]);
+    taken.shift()?.();
+    expect([reported.length, taken.length]).toEqual([2, 0]);
+
+    for (let id = 100; id < 1100; id++) homes.learn(id, { node: 'own', epoch: 1, connected: true, ended: false });
+    reported.length = 0;
+    news.tellAll({ send: (message) => reported.push(message), whenTaken: (next) => next() });
+    expect(reported.map((message) => message.type === 'homes' ? message.homes.length : message.type)).toEqual([500, 500, 3, 'allHomes']);
+    news.moved(1);
+    news.stop();
     expect(jest.getTimerCount()).toBe(0);
   } finally {
     jest.useRealTimers();

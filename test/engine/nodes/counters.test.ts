@@ -1,13 +1,18 @@
 import { expect, jest, test } from '@jest/globals';
+import { ClientChanges } from '../../../src/engine/client-changes.ts';
 import { Absence } from '../../../src/engine/nodes/absence.ts';
+import { KnownCounters, totalsOf } from '../../../src/engine/nodes/known-counters.ts';
 import { Members } from '../../../src/engine/nodes/members.ts';
 import type { ClientTotals } from '../../../src/engine/other-nodes.ts';
+import { Tunnels } from '../../../src/engine/tunnels/tunnels.ts';
 import { awakeNow } from '../../../src/rules/awake-clock.ts';
+import { sessionOf } from '../../support/agent-session.ts';
+import { environmentOf } from '../../support/environment.ts';
 import { eventually } from '../../support/eventually.ts';
 import { NODE_KEY, openEverywhere, startNode, startNodes } from '../../support/nodes.ts';
 import { RawPeer } from '../../support/raw-peer.ts';
 import { roundTrip, startEcho, visit } from '../../support/target.ts';
-import { CLIENT, startAgent } from '../../support/tunnel.ts';
+import { CLIENT, fresh, startAgent, tunnelOf } from '../../support/tunnel.ts';
 import { hostOf } from '../../support/vhost.ts';
 
 test.each([[[]], [['one', 'two']]])('a client takes its counters along from home to home, if others (%p) have looked at it in between', async (looking) => {
@@ -213,4 +218,84 @@ test('what is awaited of a node whose session has ended is awaited for 3 s in wh
   heard.clear();
   expect([2300, 3600, 4600, 5599, 5600, 5601].map(outdatedAt)).toEqual([true, true, true, true, true, false]);
   absence.stop();
+});
+
+test('a process that runs looks at the clock by itself, and does not wait longer than it should for what it missed', async () => {
+  const { absence, heard, outdatedAt } = absenceAt(0);
+  expect(outdatedAt(1300)).toBe(true);
+  expect(await absence.over(-1)).toBe(false);
+  for (const node of heard.keys()) heard.set(node, 1501);
+  expect(await absence.over(-1)).toBe(true);
+  absence.stop();
+  jest.useFakeTimers();
+  try {
+    let now = 0;
+    const looking = new Absence(() => new Map([['two', now]]), () => now);
+    for (; now < 5000; now += 200) jest.advanceTimersByTime(200);
+    expect(looking.outdated).toBe(false);
+    looking.stop();
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+const bytes = (inletBytes: number, exportBytes: number) => ({ inletBytes, exportBytes });
+
+test('of what the store, other nodes and this one have counted, the most counts, in each direction; what is counted meanwhile is added', async () => {
+  const environment = environmentOf();
+  const tunnels = new Tunnels(environment);
+  await new ClientChanges(environment, tunnels).addAll([{ wanted: { ...CLIENT, id: 7 }, stored: bytes(10, 20) }]);
+  const tunnel = tunnels.add(tunnelOf({ id: 3, clientId: 7 }), bytes(2, 3));
+  environment.hosts.set(hostOf({ id: 3, clientId: 7 }), bytes(500, 1));
+  const [entry, host] = [environment.clients.get(7), environment.hosts.get(3)];
+  if (!entry || !host) throw new Error('there are both');
+  const totals: Readonly<Record<string, ClientTotals>> = {
+    stored: { client: bytes(100, 5), tunnels: [{ id: 3, ...bytes(1, 200) }, { id: 4, ...bytes(9, 9) }], hosts: [{ id: 3, ...bytes(30, 30) }] },
+    a: { client: bytes(50, 60), tunnels: [{ id: 3, ...bytes(300, 1) }], hosts: [] },
+  };
+  const asked: string[] = [];
+  const answer = async (clientId: number, from: string) => {
+    asked.push(`${from} ${clientId}`);
+    return totals[from];
+  };
+  const counters = new KnownCounters({ environment, amongOthers: true, stored: (id) => answer(id, 'stored'), counted: answer });
+  for (const id of [9, 7, 7]) counters.learn(id, ['a', 'b']);
+  entry.meter.countInlet(1000);
+  tunnel.meter.countExport(2000);
+  host.meter.countInlet(4000);
+  expect(counters.has(7)).toBe(false);
+  await eventually(() => counters.has(7), Boolean);
+  counters.learn(7, ['a']);
+  expect(asked).toEqual(['stored 7', 'a 7', 'b 7']);
+  expect(totalsOf(environment, entry)).toEqual({
+    client: { id: 7, ...bytes(1100, 60) },
+    tunnels: [{ id: 3, ...bytes(300, 2200) }],
+    hosts: [{ id: 3, ...bytes(4500, 30) }],
+  });
+  environment.ticker.stop();
+});
+
+test('the only node knows what all clients have counted, until it sees another one: from then on what those have whose agents are here', async () => {
+  const environment = environmentOf();
+  const ids = [1, 2, 3];
+  await new ClientChanges(environment, new Tunnels(environment)).addAll(ids.map((id) => ({ wanted: { ...CLIENT, id, vkey: `key ${id}` }, stored: fresh })));
+  const second = environment.clients.get(2);
+  if (second) second.session = sessionOf('192.0.2.1', '1', false);
+  const countersOf = (amongOthers: boolean) => new KnownCounters({ environment, amongOthers, stored: async () => undefined, counted: async () => undefined });
+  const known = (counters: KnownCounters) => ids.map((id) => counters.has(id));
+  expect(known(countersOf(true))).toEqual([false, false, false]);
+  const counters = countersOf(false);
+  expect(known(counters)).toEqual([true, true, true]);
+  counters.loseOthers();
+  expect(known(counters)).toEqual([false, true, false]);
+  counters.learn(1, []);
+  await eventually(() => counters.has(1), Boolean);
+  counters.loseOthers();
+  expect(known(counters)).toEqual([false, true, false]);
+  counters.lose(2);
+  expect(known(counters)).toEqual([false, false, false]);
+  const other = countersOf(false);
+  other.lose(1);
+  expect(known(other)).toEqual([false, true, false]);
 });

@@ -1,12 +1,10 @@
 import { expect, jest, test } from '@jest/globals';
-import pino from 'pino';
-import { Environment } from '../../../src/engine/environment.ts';
 import { HealthNews, type HealthNewsParts } from '../../../src/engine/nodes/health-news.ts';
 import { NO_BYTES } from '../../../src/engine/limits/meter.ts';
 import { NodeRequests } from '../../../src/engine/nodes/node-requests.ts';
 import { Tunnels } from '../../../src/engine/tunnels/tunnels.ts';
 import type { HealthMessage } from '../../../src/wire/health.ts';
-import { covering } from '../../support/certificates.ts';
+import { environmentOf } from '../../support/environment.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startEngine, tunnelOf } from '../../support/tunnel.ts';
 import { hostOf } from '../../support/vhost.ts';
@@ -106,15 +104,7 @@ test('more than 64 reports of a client that wait are replaced by what is known o
 
 test('the records that a node can report on are the tunnels and the hosts whose targets are checked', async () => {
   const { engine } = await startEngine();
-  const environment = new Environment({
-    bridgeHost: '127.0.0.1',
-    bridgePort: 0,
-    bridgeTls: { port: 0, identity: covering },
-    p2pPort: 0,
-    allowPorts: [],
-    log: pino({ level: 'silent' }),
-    now: () => 1000,
-  });
+  const environment = environmentOf({ now: () => 1000 });
   const tunnels = new Tunnels(environment);
   const requests = new NodeRequests(environment, tunnels, engine);
   const check = { type: 'tcp', intervalMs: 1, timeoutMs: 2, maxFailed: 3, path: '' } as const;

@@ -1,9 +1,12 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { AnswerWatch } from '../../../src/engine/bridge/answer-watch.ts';
+import { Acquaintance } from '../../../src/engine/nodes/acquaintance.ts';
 import { AwaitedHomes } from '../../../src/engine/nodes/awaited-homes.ts';
 import { Homes } from '../../../src/engine/nodes/homes.ts';
 import { Members } from '../../../src/engine/nodes/members.ts';
+import { type Joinable, type StreamHooks, StreamResetError } from '../../../src/wire/stream.ts';
+import type { ByteSocket } from '../../../src/wire/socket.ts';
 import { EmptySocket } from '../../support/empty-socket.ts';
 import { eventually } from '../../support/eventually.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
@@ -333,4 +336,75 @@ test('connections that go on do so a few in each iteration of the event loop, cl
   await eventually(() => streams.flat().every((stream) => stream?.over), (over) => over);
   expect(opened).toHaveLength(39);
   expect(opened.indexOf(2)).toBeLessThanOrEqual(3);
+});
+
+test('a connection that has waited is opened as it was to be, and joined with its visitor, whenever that is known; what ends meanwhile is reset', async () => {
+  const opened: unknown[] = [];
+  const joined: Array<readonly [ByteSocket, StreamHooks | undefined]> = [];
+  let resets = 0;
+  const stream: Joinable = { over: false, join: (socket, of) => void joined.push([socket, of]), reset: () => resets++ };
+  const awaited = new AwaitedHomes((...given) => {
+    opened.push(given);
+    return given[0] === 1 ? stream : undefined;
+  }, new LogRecorder().logger);
+  for (const id of [1, 2]) awaited.lost(id);
+  const visitor = { of: 'host', id: 5, socket: { remoteAddress: '192.0.2.1', remotePort: 6 } } as const;
+  const open = (clientId: number, payload: string) => {
+    const waiting = awaited.opener(clientId)?.open(Buffer.from(payload), payload === 'early', payload.length, visitor);
+    if (!waiting) throw new Error('it waits');
+    return waiting;
+  };
+  const ends: unknown[] = [];
+  const hooks = ['early', 'late', 'refused', 'reset'].map((name): StreamHooks => ({
+    onClose: (error) => ends.push([name, error instanceof StreamResetError]),
+  }));
+  const sockets = hooks.map(() => new EmptySocket());
+  const joinWith = (waiting: Joinable, index: number) => waiting.join(sockets[index] ?? new EmptySocket(), hooks[index]);
+  const [early, late, refused, reset] = [open(1, 'early'), open(1, 'late'), open(2, 'refused'), open(1, 'reset')];
+  joinWith(early, 0);
+  joinWith(refused, 2);
+  reset.reset();
+  reset.reset();
+  joinWith(reset, 3);
+  expect([ends, sockets.map(({ destroyed }) => destroyed)]).toEqual([[['reset', true]], [false, false, false, true]]);
+  expect(awaited.opener(1)?.elsewhere).toBe(true);
+  for (const id of [1, 2]) awaited.found(id);
+  await eventually(() => opened.length, (count) => count === 3);
+  joinWith(late, 1);
+  const given = (clientId: number, payload: string) => [clientId, Buffer.from(payload), payload === 'early', payload.length, visitor];
+  expect(opened).toEqual(expect.arrayContaining([given(1, 'early'), given(1, 'late'), given(2, 'refused')]));
+  expect(joined.map(([socket, of]) => [sockets.findIndex((one) => one === socket), hooks.findIndex((one) => one === of)])).toEqual([[0, 0], [1, 1]]);
+  expect([ends.at(-1), sockets.map(({ destroyed }) => destroyed)]).toEqual([['refused', true], [false, false, true, true]]);
+  expect([early.over, refused.over, resets]).toEqual([false, true, 0]);
+  early.reset();
+  expect(resets).toBe(1);
+});
+
+test('a node knows where agents are when all others can be reached and have reported all, or are late', async () => {
+  jest.useFakeTimers();
+  try {
+    const others = new Acquaintance();
+    const known = (...nodes: string[]) => {
+      const answers: Array<readonly string[]> = [];
+      void others.with(nodes, 1000).then((missing) => answers.push(missing));
+      return answers;
+    };
+    const [nobody, both] = [known(), known('a', 'b')];
+    others.reported('a', true);
+    others.reported('b', true);
+    others.reached('a', true);
+    await jest.advanceTimersByTimeAsync(999);
+    expect([nobody, both]).toEqual([[[]], []]);
+    others.reached('b', true);
+    await jest.advanceTimersByTimeAsync(0);
+    expect([both, jest.getTimerCount()]).toEqual([[[]], 0]);
+    // One is started again, the other one is lost.
+    others.reported('b', false);
+    others.reached('a', false);
+    const late = known('b', 'c', 'a');
+    await jest.advanceTimersByTimeAsync(1000);
+    expect(late).toEqual([['b', 'c', 'a']]);
+  } finally {
+    jest.useRealTimers();
+  }
 });

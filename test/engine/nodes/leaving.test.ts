@@ -1,12 +1,13 @@
 import { expect, test } from '@jest/globals';
+import type { HealthMessage } from '../../../src/wire/health.ts';
 import { MessageSocket } from '../../../src/wire/message-socket.ts';
 import { encodeNodeRequest } from '../../../src/wire/node-messages.ts';
 import { encodeOpen } from '../../../src/wire/open.ts';
 import { eventually } from '../../support/eventually.ts';
-import { openEverywhere, reached, startNodes, type TestNode } from '../../support/nodes.ts';
+import { meet, NODE_KEY, openEverywhere, reached, startNode, startNodes, type TestNode } from '../../support/nodes.ts';
 import { RawPeer } from '../../support/raw-peer.ts';
 import { closed, roundTrip, startEcho, visit } from '../../support/target.ts';
-import { CLIENT, startAgent } from '../../support/tunnel.ts';
+import { CLIENT, openTunnel, startAgent } from '../../support/tunnel.ts';
 import { startVisitor } from '../../support/visitor.ts';
 
 const connected = ({ engine }: TestNode): boolean => engine.clientState(CLIENT.id)?.connected === true;
@@ -106,4 +107,54 @@ test('a connection that comes to a node whose agent has just gone is passed on, 
     });
   expect(await answer(false)).toBe('hello');
   expect(await answer(true)).toBeUndefined();
+});
+
+test('a node that comes later learns which node is leaving, where agents are, what they have reported on targets, and from then on of commits', async () => {
+  const one = await startNode('one');
+  let commits = 0;
+  const two = await startNode('two', { node: { name: 'two', version: '0.0.1', key: NODE_KEY, onCommitted: () => commits++ } });
+  // It does not know of other nodes, so it stays.
+  await RawPeer.connect(one);
+  const tunnel = await openTunnel(one, { mode: 'secret', password: 'secret word', targets: ['127.0.0.1:1'] });
+  await openTunnel(two, tunnel);
+  const check = { type: 'tcp', intervalMs: 1000, timeoutMs: 1000, maxFailed: 1, path: '' } as const;
+  const report = (healthy: boolean): HealthMessage => (
+    { type: 'health', of: 'tunnel', id: tunnel.id, check, targets: [{ target: '127.0.0.1:1', healthy, failures: 1, ageMs: 0, error: 'refused' }] }
+  );
+  one.engine.records.tunnels.get(tunnel.id)?.onHealth(report(false), Date.now());
+  one.engine.nodes?.leave(true);
+  meet([one, two]);
+  await eventually(() => two.engine.nodes?.nodeOf(CLIENT.id), (node) => node === 'one');
+  expect(two.engine.nodes?.others).toEqual({ servers: [], here: false });
+  const healthy = () => two.engine.tunnelState(tunnel.id)?.health?.targets[0]?.healthy;
+  await eventually(healthy, (is) => is === false);
+  // Only the home of a client knows what its agent says.
+  two.engine.nodes?.onMessage('three', { type: 'health', clientId: CLIENT.id, report: report(true) });
+  expect(healthy()).toBe(false);
+  two.engine.nodes?.onMessage('one', { type: 'health', clientId: CLIENT.id, report: report(true) });
+  expect(healthy()).toBe(true);
+  one.engine.nodes?.committed();
+  await eventually(() => commits, (count) => count === 1);
+  // One that was started again takes agents.
+  two.engine.nodes?.onNode({ name: 'one', version: '0.0.1', host: '127.0.0.1', port: one.bridge.tls.port, bridgePort: one.bridge.port });
+  expect(two.engine.nodes?.others.servers).toHaveLength(1);
+});
+
+test('a process may refuse to serve while another one of the machine, which can be reached and is not leaving, does so', async () => {
+  const [one, two] = await startNodes(['one', 'two'], { siblings: new Set(['one', 'two', 'three']) });
+  const serves = () => one?.engine.nodes?.siblingServes;
+  expect(serves()).toBe(true);
+  for (const on of [true, false]) {
+    two?.engine.nodes?.leave(on);
+    await eventually(serves, (is) => is === !on);
+  }
+  // A third one is to serve, but cannot be reached.
+  const peers = [['two', two?.bridge.tls.port ?? 0], ['three', 1]] as const;
+  one?.engine.nodes?.use(peers.map(([name, port]) => ({ name, host: '127.0.0.1', port, bridgePort: 1 })), performance.now());
+  expect(serves()).toBe(true);
+  two?.engine.nodes?.leave(true);
+  await eventually(serves, (is) => is === false);
+  expect(one?.engine.nodes?.others.here).toBe(true);
+  const [alone] = await startNodes(['alone', 'other']);
+  expect(alone?.engine.nodes?.siblingServes).toBe(false);
 });

@@ -103,11 +103,30 @@ test('a node that does not know the short form of requests gets them in JSON', a
   const visitor = { of: 'tunnel', id: 9, socket: { remoteAddress: '192.0.2.1', remotePort: 7, local: { address: '192.0.2.2', port: 8 } } } as const;
   const [short, long] = [true, false].map((shortRequests) => {
     const payloads: Buffer[] = [];
-    const openFor = (_clientId: number, payload: Buffer): undefined => void payloads.push(payload);
+    const openFor = (clientId: number, payload: Buffer, ...how: unknown[]): undefined => {
+      payloads.push(payload);
+      expect([clientId, ...how]).toEqual([1, true, 128 * 1024]);
+    };
     new HomeOpener({ shortRequests, openFor }, 1, false).open(Buffer.from('what follows'), true, 128 * 1024, visitor);
     return Buffer.concat(payloads);
   });
-  expect(decodeNodeRequest(short ?? Buffer.alloc(0))).toEqual(decodeNodeRequest(long ?? Buffer.alloc(0)));
+  for (const form of [short, long]) {
+    expect(decodeNodeRequest(form ?? Buffer.alloc(0))).toEqual({
+      request: {
+        kind: 'visitor',
+        clientId: 1,
+        of: 'tunnel',
+        id: 9,
+        address: '192.0.2.1',
+        port: 7,
+        local: { address: '192.0.2.2', port: 8 },
+        dataFollows: true,
+        passedOn: false,
+        credit: 128 * 1024,
+      },
+      rest: Buffer.from('what follows'),
+    });
+  }
   expect([short?.includes('"clientId":1'), long?.includes('"clientId":1')]).toEqual([false, true]);
   const [node] = await startNodes(['node']);
   if (!node) throw new Error('there is a node');

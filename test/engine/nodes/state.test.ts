@@ -1,9 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { NodesFace } from '../../../src/engine/nodes/nodes-face.ts';
+import type { HealthMessage } from '../../../src/wire/health.ts';
+import { sessionOf } from '../../support/agent-session.ts';
 import { eventually, eventuallyAsync } from '../../support/eventually.ts';
-import { applyEverywhere, openEverywhere, startNodes } from '../../support/nodes.ts';
+import { applyEverywhere, openEverywhere, startNodes, type TestNode } from '../../support/nodes.ts';
+import { RawPeer } from '../../support/raw-peer.ts';
 import { roundTrip, closed, startEcho, visit } from '../../support/target.ts';
 import { CLIENT, openTunnel, startAgent } from '../../support/tunnel.ts';
+import { udpPeer } from '../../support/udp.ts';
+import { hostOf } from '../../support/vhost.ts';
 
 const LIMITED = { ...CLIENT, ipWhite: true, ipWhitePassword: 'word', ipWhiteList: ['127.0.0.0/8'] };
 
@@ -83,15 +88,17 @@ test('the traffic of the installation is the sum over all its servers', async ()
 });
 
 test('connections are listed and closed, and targets probed, through any node', async () => {
-  const { tunnel, echo, face } = await serving();
+  const { tunnel, echo, face, homeFace } = await serving();
   const visitor = await visit(tunnel.port);
   await roundTrip(visitor, 'hello');
   const { rows: [row], total } = await face.connections(CLIENT.id, { offset: 0, limit: 10 });
   expect([row, total]).toMatchObject([{ address: '127.0.0.1', port: visitor.localPort, through: { kind: 'tunnel', id: tunnel.id } }, 1]);
-  expect(await face.closeConnection(CLIENT.id, 999_999)).toBeUndefined();
+  expect(await homeFace.connections(CLIENT.id, { offset: 0, limit: 10 })).toMatchObject({ rows: [{ id: row?.id }], total: 1 });
+  expect(await homeFace.connections(CLIENT.id, { offset: 1, limit: 10 })).toEqual({ rows: [], total: 1 });
+  for (const one of [face, homeFace]) expect(await one.closeConnection(CLIENT.id, 999_999)).toBeUndefined();
   expect(await face.closeConnection(CLIENT.id, row?.id ?? 0)).toMatchObject({ id: row?.id });
   await closed(visitor);
-  expect(await face.probe(CLIENT.id, echo.address, 1000)).toBe('');
+  for (const one of [face, homeFace]) expect(await one.probe(CLIENT.id, echo.address, 1000)).toBe('');
   expect(await face.probe(CLIENT.id, '127.0.0.1:1', 1000)).toMatch(/ECONNREFUSED/);
 });
 
@@ -123,4 +130,60 @@ test('only the home has counters to store', async () => {
   const batch = await home.engine.takeDirty();
   expect(batch).toMatchObject({ clients: [{ id: CLIENT.id, inletBytes: 5 }], tunnels: [{ id: tunnel.id, inletBytes: 5 }] });
   expect(await entry.engine.takeDirty()).toEqual({ clients: [], tunnels: [], hosts: [] });
+});
+
+test("of a tunnel or host, each node shows its own listener and visitor programs, what all know of its targets, and the home's bytes", async () => {
+  const { home, entry, tunnel, echo, face } = await serving();
+  const nodes = [home, entry];
+  const [, secret] = await openEverywhere(nodes, { mode: 'secret', password: 'secret word', targets: [echo.address] });
+  const udp = await openEverywhere(nodes, { mode: 'udp', targets: [echo.address] });
+  const host = hostOf({ targets: [echo.address] });
+  await applyEverywhere(nodes, { kind: 'host', host });
+  await applyEverywhere(nodes, { kind: 'client', client: { ...LIMITED, blackIpList: ['127.0.0.9'] } });
+  if (!secret) throw new Error('there are two tunnels');
+  for (const [{ engine: { records } }, bytes] of [[home, 5], [entry, 1000]] as const) {
+    records.tunnels.get(secret.id)?.meter.countInlet(bytes);
+    records.hosts.get(host.id)?.meter.countExport(bytes);
+  }
+  const check = { type: 'tcp', intervalMs: 1000, timeoutMs: 1000, maxFailed: 1, path: '' } as const;
+  const report = (of: HealthMessage['of'], id: number): HealthMessage => ({ type: 'health', of, id, check, targets: [] });
+  entry.engine.records.tunnels.get(secret.id)?.onHealth(report('tunnel', secret.id), 0);
+  entry.engine.records.hosts.onHealth(report('host', host.id), 0);
+  for (const node of [home, entry, entry]) await RawPeer.connect(node, { role: 'visit', key: 'secret word', info: { type: 'secret' } });
+
+  const [ofSecret] = await face.tunnelStates([secret.id]);
+  const visitors = [entry, home].flatMap(({ engine }) => engine.tunnelState(secret.id)?.visitors ?? []);
+  expect(visitors).toHaveLength(3);
+  const healthOf = { ...check, targets: [expect.objectContaining({ target: echo.address, healthy: true })] };
+  expect(ofSecret).toMatchObject({ running: true, error: '', inletBytes: 5, visitors, health: healthOf });
+  expect(await face.hostStates([99, host.id])).toEqual([
+    undefined,
+    expect.objectContaining({ running: true, exportBytes: 5, inletBytes: 0, health: healthOf }),
+  ]);
+  // An address of another machine.
+  await entry.engine.apply({ kind: 'tunnel', tunnel: { ...tunnel, serverIp: '192.0.2.1' } });
+  home.engine.records.tunnels.get(tunnel.id)?.meter.countInlet(7);
+  const [closedHere] = await face.tunnelStates([tunnel.id]);
+  expect(closedHere).toMatchObject({ running: false, error: entry.engine.tunnelState(tunnel.id)?.error, inletBytes: 7 });
+  expect(closedHere?.error).not.toBe('');
+
+  const blocked = await udpPeer('127.0.0.9');
+  for (const [index, times] of [1, 2].entries()) for (let nth = 0; nth < times; nth++) blocked.send('datagram', udp[index]?.port ?? 0);
+  const dropped = (all: readonly TestNode[]) => all.map(({ engine }) => engine.tunnelState(udp[0]?.id ?? 0)?.dropped);
+  await eventually(() => dropped(nodes), ([first, second]) => first === 1 && second === 2);
+  expect(await face.tunnelStates([udp[0]?.id ?? 0])).toMatchObject([{ dropped: 3 }]);
+});
+
+test('of the sessions of an agent at all nodes together, the last ten are known', async () => {
+  const { home, entry, face } = await serving();
+  const from = Date.now() + 1000;
+  for (const [index, { engine }] of [home, entry].entries()) {
+    const client = engine.records.clients.get(CLIENT.id);
+    client?.maySession(0); // it has a history from now on
+    for (let nth = 0; nth < 8; nth++) {
+      client?.history.begin(sessionOf('192.0.2.1', `${nth}`, false), from + 2 * nth + index);
+      client?.history.end({ end: 'lost', endText: '' }, from + 100);
+    }
+  }
+  expect((await face.agentSessions(CLIENT.id)).map(({ since }) => since - from)).toEqual([15, 14, 13, 12, 11, 10, 9, 8, 7, 6]);
 });
