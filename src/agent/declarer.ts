@@ -188,7 +188,6 @@ export class Declarer {
     if (wanted === undefined || known?.conflicting) {
       if (!known) return;
       known.json = '';
-      known.conflicting = false;
       this.#sendDeclaration(known, { type: 'withdraw', kind: known.kind, name: known.name });
       return;
     }

@@ -197,8 +197,7 @@ export class ServerSession {
   async #dialData(id: number, left = MOST_MISSES): Promise<void> {
     try {
       const { socket } = await dialBridge(this.#dialler, { role: 'data', keyId: this.#id, key: this.#key, connection: id, info: {} });
-      if (this.#over) socket.destroy(true);
-      else this.#mux.addDataConnection(socket, id);
+      this.#mux.addDataConnection(socket, id);
     } catch (error) {
       if (this.#over) return;
       if (this.#sharesAddress && left > 0 && error instanceof HandshakeError && error.refusal?.code === 'unknown-key') return this.#dialData(id, left - 1);

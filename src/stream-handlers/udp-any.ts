@@ -1,4 +1,4 @@
-import { lookup } from 'node:dns/promises';
+import dns from 'node:dns/promises';
 import { DatagramSocket } from '../wire/datagram-socket.ts';
 import { readSocksAddress, socksAddress } from '../wire/socks-address.ts';
 import { UdpSocket } from '../wire/udp-socket.ts';
@@ -58,7 +58,7 @@ class NameCache {
     const now = performance.now();
     if (known && known.until > now) return known.address;
     // The reason for a failed lookup doesn't matter: the datagram is dropped without an error.
-    const address = lookup(name).then((found) => found.address, () => undefined);
+    const address = dns.lookup(name).then((found) => found.address, () => undefined);
     this.#names.delete(name);
     this.#names.set(name, { address, until: now + KEEP_MS });
     const [oldest] = this.#names.keys();

@@ -60,6 +60,29 @@ test('what a configuration file would do is listed, without secrets', async () =
   expect(JSON.parse(await jsonLine())).toEqual({ file, ok: true, steps: text.split('\n').slice(1, -1).map((line) => line.trim()) });
 });
 
+test('of hosts, files and servers it is listed where they are', async () => {
+  const digits = 'ab'.repeat(32);
+  writeFileSync(
+    file,
+    `server = "[::1]:8025,b.example:1"\nvkey = "hush"\ntls_fingerprint = "${digits}"\nallow_files = ["share", "/srv"]\n`
+      + 'tunnels.files = { type = "file", port = 1, local_path = "share/x" }\ntunnels.proxy = { type = "socks5" }\n'
+      + 'hosts.own = { host = "a.example", location = "/app", scheme = "https", targets = ["80"] }\n'
+      + 'hosts.below = { platform_domain = "d", platform_prefix = "p", targets = ["81"] }\n',
+  );
+  const share = path.join(path.dirname(file), 'share');
+  expect(JSON.parse(await jsonLine())).toMatchObject({
+    steps: [
+      `connect to [::1]:8025 or b.example:1 over TLS, with the certificate ${digits} as an agent`,
+      `let tunnels serve files below ${share}`,
+      'let tunnels serve files below /srv',
+      `declare tunnel files: file on port 1 of ${share}/x`,
+      'declare tunnel proxy: socks5 on a free port',
+      'declare host own: a.example/app (https) to 80',
+      'declare host below: p below d/ (all) to 81',
+    ],
+  });
+});
+
 test('problems are listed with their lines instead', async () => {
   writeFileSync(file, 'server = "a:1"\nvkey = "k"\n[tunnels.x]\ntype = "tcp"\nport = 99999\ntargets = ["1"]\n');
   const { ok, text } = await checkConfig(file, given, false);

@@ -203,3 +203,36 @@ test('what was refused is declared again every 30 seconds, and not after the ses
     jest.useRealTimers();
   }
 });
+
+test('what was asked in a session that is over takes no place in the next one', () => {
+  const { declarer, said, connect } = setUp();
+  declarer.set(Array.from({ length: DECLARED_AT_ONCE }, (_, index) => tunnel(`t${index}`)));
+  connect();
+  declarer.lost();
+  connect();
+  expect(said).toHaveLength(2 * DECLARED_AT_ONCE);
+});
+
+test('an entry holds the values of its last version that the server has taken, and none when it has no record', () => {
+  const { declarer, said, connect, answer } = setUp();
+  const set = (...entries: DeclaredEntry[]): string[] => {
+    said.length = 0;
+    declarer.set(entries);
+    return [...said];
+  };
+  set(tunnel('a', 1));
+  connect();
+  answer('a', 1);
+  set(tunnel('a', 2));
+  answer('a', 1);
+  expect(set(tunnel('b', 2), tunnel('a', 3))).toEqual(['tunnel a', 'tunnel b']);
+  answer('a', 0, 'refused');
+  answer('b', 2);
+  expect(set(tunnel('b', 2), tunnel('c', 2000), tunnel('a', 4))).toEqual(['tunnel c', 'tunnel a']);
+  answer('a', 3);
+  answer('c', 4);
+  set(tunnel('b', 2), tunnel('a', 5));
+  answer('a', 0, 'refused');
+  expect(set(tunnel('b', 2), tunnel('d', 4), tunnel('a', 6))).toEqual(['tunnel d', 'tunnel a']);
+  declarer.lost();
+});

@@ -65,7 +65,7 @@ function keep(servers: string, outcome: (attempt: Attempt, count: number) => Out
     whoIs: ({ name }) => `somebody at ${name}`,
   });
   running.push(kept);
-  void kept.run();
+  const ran = kept.run();
   /** The nth session. */
   const session = async (count: number): Promise<FakeSession> => {
     while (sessions.length < count) await new Promise<void>((resolve) => waiting.push(resolve));
@@ -74,7 +74,13 @@ function keep(servers: string, outcome: (attempt: Attempt, count: number) => Out
     return found;
   };
   const disconnected = async () => (await log.line(/trying again/))['state'];
-  return { kept, log, attempts, times, session, disconnected };
+  /** The states of so many losses and failures. */
+  const failures = async (count: number): Promise<unknown[]> => {
+    const found = () => log.entries.filter(({ msg }) => msg.includes('trying again'));
+    while (found().length < count) await log.next(/trying again/);
+    return found().map(({ state }) => state);
+  };
+  return { kept, log, attempts, times, session, disconnected, failures, ran };
 }
 
 const [A, B, C] = ['192.0.2.1', '192.0.2.2', '192.0.2.3'];
@@ -96,13 +102,32 @@ test('a session has its state, and its loss the reason and the wait; the next on
   // The first wait is at most 500 ms.
   expect(await disconnected()).toEqual({ event: 'disconnected', server: `${A}:1`, reason: `connection to ${A}:1 lost: gone`, retryMs: 250 });
   expect([kept.state, kept.current]).toEqual([{ connected: false, since: expect.any(Number), text: `connection to ${A}:1 lost: gone` }, undefined]);
-  await session(2);
+  const second = await session(2);
   // A timer may be early by a fraction of a millisecond.
   expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThan(245);
   expect(attempts.map(({ server, timeouts, dataAfterMs }) => [server, timeouts, dataAfterMs])).toEqual([
     [{ host: A, port: 1 }, DIAL_TIMEOUTS, 0],
     [{ host: A, port: 1 }, DIAL_TIMEOUTS, 5000],
   ]);
+  // The first one is over.
+  await kept.stop();
+  expect([first.asked, second.asked]).toEqual([[], ['close 5000']]);
+});
+
+const gone = new Error('gone');
+test.each<readonly [what: string, outcome: (port: number) => Outcome, waits: readonly number[]]>([
+  ['its servers cannot be reached', () => gone, [5, 10, 20, 40, 40]],
+  ['all of them refuse', () => refusal(), [5, 10, 20, 40, 80]],
+  ['one of them refuses', (port) => port === 1 ? refusal({ code: 'busy' }) : gone, [5, 10, 20, 40, 80]],
+])('while %s, it waits longer and longer', async (_what, outcome, waits) => {
+  const { failures } = keep(`${A}:1,${B}:2`, ({ server }) => outcome(server.port), 0.01);
+  expect(await failures(5)).toMatchObject(waits.map((retryMs) => ({ retryMs })));
+});
+
+test('after a session that was soon lost it waits up to 2 s, however long it had waited before', async () => {
+  const { session, failures } = keep(`${A}:1`, (_, count) => count > 4 ? 'session' : gone, 0.01);
+  (await session(1)).end('', 'over');
+  expect(await failures(5)).toMatchObject([5, 10, 20, 40, 20].map((retryMs) => ({ retryMs })));
 });
 
 test('a session that another agent has taken over is not soon opened again', async () => {
@@ -206,6 +231,33 @@ test('a server that will end is left for another one, while the session goes on 
   first.end('', 'over');
   await first.ended;
   expect([kept.current === second, kept.state.connected]).toEqual([true, true]);
+});
+
+test('while no other server can be reached, the session with one that will end goes on', async () => {
+  const states: unknown[] = [];
+  const { kept, log, attempts, session, ran } = keep(`${A}:1,${B}:2`, (_, count) => {
+    if (count > 1) states.push(kept.state);
+    return count === 1 || count > 5 ? 'session' : gone;
+  });
+  const first = await session(1);
+  await log.line(/connected to/);
+  attempts[0]?.onDrain();
+  await session(2);
+  expect(states).toEqual(Array(5).fill(expect.objectContaining({ connected: true, text: `connected to ${A}:1 as somebody at ${A}` })));
+  expect([first.asked, log.entries.filter(({ msg }) => msg.includes('trying again'))]).toEqual([['leave'], []]);
+  expect(log.entries.filter(({ msg }) => msg.includes('goes on until')).length).toBe(3);
+  await kept.stop();
+  await ran;
+});
+
+test('when it is stopped while it dials one server, it dials no other', async () => {
+  let fail: (outcome: Outcome) => void = () => undefined;
+  const { kept, attempts, ran } = keep(`${A}:1,${B}:2`, () => new Promise((resolve) => (fail = resolve)));
+  while (attempts.length === 0) await new Promise(setImmediate);
+  await kept.stop();
+  fail(gone);
+  await ran;
+  expect(attempts.length).toBe(1);
 });
 
 test('a server that is alone and will end is not left', async () => {

@@ -40,6 +40,18 @@ test('one that failed comes last, until it was reached or all have failed', asyn
   expect(await order(servers)).toBe('192.0.2.1:1,192.0.2.2:2');
 });
 
+test('one that failed, was gone from the list, and is there again has not failed', async () => {
+  const servers = known('192.0.2.1:1');
+  const [third = { host: '', port: 0 }] = others;
+  servers.tell({ servers: others, here: false });
+  servers.failed(third);
+  expect(await order(servers)).toBe('192.0.2.1:1,[2001:db8::4]:4,192.0.2.3:3');
+  servers.tell({ servers: [], here: false });
+  await servers.inOrder();
+  servers.tell({ servers: others, here: false });
+  expect(await order(servers)).toBe('192.0.2.1:1,192.0.2.3:3,[2001:db8::4]:4');
+});
+
 test('it waits longer for each when all have failed, and for one that is alone', async () => {
   const timeouts = async (servers: KnownServers) => (await servers.inOrder()).timeouts;
   const servers = known('192.0.2.1:1,192.0.2.2:2');

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { existsSync, linkSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { agentStatus } from '../../src/agent/program.ts';
 import { askAgents } from '../../src/agent/status/ask-agents.ts';
 import { runtimeDirectory } from '../../src/agent/status/runtime-directory.ts';
@@ -46,6 +46,45 @@ test('a running agent says its state, as text or JSON, when all agents are asked
   expect(await agentStatus('/etc/adit/other.toml', false)).toBeUndefined();
   await close();
   expect(await agentStatus(undefined, true)).toBeUndefined();
+});
+
+test('only its user can ask a running agent, sixteen at once; nothing is left of it, nor of one with its process id before', async () => {
+  const own = path.join(directory, 'one');
+  const place = path.join(own, `adit-agent-${process.pid}.sock`);
+  mkdirSync(own, { mode: 0o700 });
+  writeFileSync(place, '');
+  let answer: (snapshot: Snapshot) => void = () => undefined;
+  const snapshot = new Promise<Snapshot>((resolve) => {
+    answer = resolve;
+  });
+  const close = await serveStatus(own, () => snapshot, new LogRecorder().logger);
+  expect(statSync(place).mode & 0o777).toBe(0o600);
+  const timeouts = jest.spyOn(net.Socket.prototype, 'setTimeout');
+  const askers = Array.from({ length: 16 }, () => net.connect(place));
+  await Promise.all(askers.map((asker) => once(asker, 'connect')));
+  const beyond = net.connect(place).on('error', () => undefined).resume();
+  await once(beyond, 'close');
+  expect([...new Set(timeouts.mock.calls.map(([ms]) => ms))]).toEqual([5000]);
+  timeouts.mockRestore();
+  answer({ pid: 1, version: '1.2.3', config: '', problems: [], session: null, entries: null, visitors: [] });
+  for (const asker of askers) expect(String((await once(asker, 'data'))[0])).toMatch(/^\{"pid":1,.*\}$/);
+  await close();
+  expect(existsSync(place)).toBe(false);
+});
+
+test('an agent is not waited for longer than five seconds', async () => {
+  const own = path.join(directory, 'silent');
+  mkdirSync(own);
+  const silent = net.createServer(() => undefined).listen(path.join(own, 'adit-agent-5.sock'));
+  await once(silent, 'listening');
+  const timeouts = jest.spyOn(net.Socket.prototype, 'setTimeout').mockImplementation(function(this: net.Socket, _ms, onTimeout) {
+    if (onTimeout) setImmediate(onTimeout);
+    return this;
+  });
+  await expect(askAgents(own)).rejects.toThrow('adit-agent-5.sock does not answer');
+  expect(timeouts.mock.calls.map(([ms]) => ms)).toEqual([5000]);
+  timeouts.mockRestore();
+  silent.close();
 });
 
 test('answers of several agents are in the order of their processes, whole however they arrive; the socket of a killed one is removed', async () => {

@@ -8,7 +8,7 @@ import { netBackend } from '../../src/wire/net-socket.ts';
 import { stunMapped, stunRequest } from '../../src/wire/stun.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
 import { describeWithIpv6 } from '../support/programs.ts';
-import { closed, occupyPort, readAll, roundTrip, startEcho, startTarget, type Target, visit, visitUntilClosed } from '../support/target.ts';
+import { closed, occupyPort, readAll, refusedPort, roundTrip, startEcho, startTarget, type Target, visit, visitUntilClosed } from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
 import { startVisitor } from '../support/visitor.ts';
 
@@ -55,6 +55,18 @@ test('each byte counts once in its direction, whatever the path, however often t
   await closed(socket);
   await visitor.visitor.stop();
   await expectBytes(91);
+});
+
+test('the targets are used in round-robin order, and a connection ends when none answers, whatever the path', async () => {
+  const [one, two] = [await startTarget((socket) => socket.end('one')), await startTarget((socket) => socket.end('two'))];
+  const { server, agent, tunnel, visitor } = await visiting(one);
+  await server.engine.apply({ kind: 'tunnel', tunnel: { ...tunnel, targets: [one.address, two.address] } });
+  const ask = async () => String(await readAll(await visit(visitor.port)));
+  while (await ask() !== 'two');
+  expect([await ask(), await ask(), await ask()]).toEqual(['one', 'two', 'one']);
+  const lost = await refusedPort();
+  await server.engine.apply({ kind: 'tunnel', tunnel: { ...tunnel, targets: [`127.0.0.1:${lost}`] } });
+  while (!agent.log.entries.some(({ msg }) => msg.startsWith('no target responds'))) await visitUntilClosed(visitor.port);
 });
 
 test('another target holds from the next connection on, whatever the path', async () => {

@@ -5,6 +5,7 @@ import type http from 'node:http';
 import path from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import express from 'express';
+import { z } from 'zod';
 import { agentFiles } from '../../src/http/agent-files.ts';
 import { addressOf, close } from '../../src/http/listening.ts';
 import { packageFile } from '../../src/package-file.ts';
@@ -58,14 +59,17 @@ test('the script has the address, the pin and the checksums of the files that th
 });
 
 test('what is sent to be enrolled must be a code and the name of a machine, and not too long', async () => {
-  const { services } = await openTestSchema(databases);
+  const api = await openTestSchema(databases, {
+    publicUrl: 'https://adit.example',
+    api: { publicUrl: 'https://adit.example', basePath: '', ownTls: undefined },
+  });
+  const { services } = api;
   const server = express().use('/agent', agentFiles(services, { dataDir })).listen(0, '127.0.0.1');
   servers.push(server);
   await once(server, 'listening');
-  const post = async (fields: Record<string, string>) => {
-    const response = await fetch(`http://127.0.0.1:${addressOf(server).port}/agent/enrol`, { method: 'POST', body: new URLSearchParams(fields) });
-    return response.status;
-  };
+  const send = (fields: Record<string, string>) =>
+    fetch(`http://127.0.0.1:${addressOf(server).port}/agent/enrol`, { method: 'POST', body: new URLSearchParams(fields) });
+  const post = async (fields: Record<string, string>) => (await send(fields)).status;
   const machine = 'm'.repeat(32);
   const code = 'c'.repeat(200);
   expect(await Promise.all([{ code: 'c', machine }, { code, machine: 'm'.repeat(200) }, { code: 'c', machine: ` ${machine} ` }].map(post))).toEqual([
@@ -84,4 +88,15 @@ test('what is sent to be enrolled must be a code and the name of a machine, and 
   ];
   for (const fields of wrong) expect([fields, await post(fields)]).toEqual([fields, 400]);
   expect(await post({ code, machine, more: 'x'.repeat(4096) })).toBe(413);
+  const { createEnrolment } = z.object({ createEnrolment: z.object({ code: z.string() }) }).parse(
+    await api.ok('mutation { createClient(input: { verifyKey: "the key" }) { id } createEnrolment(input: { clientId: 1 }) { code } }'),
+  );
+  const enrolled = await send({ code: createEnrolment.code, machine });
+  expect([enrolled.status, enrolled.headers.get('content-type'), enrolled.headers.get('cache-control'), await enrolled.text()]).toEqual([
+    200,
+    'text/plain; charset=utf-8',
+    'no-store',
+    expect.stringMatching(/^server=adit\.example:8025\nfingerprint=[0-9a-f]{64}\nvkey=the key\n$/),
+  ]);
+  expect(await api.ok('{ enrolments(clientId: 1) { usedFrom } }')).toEqual({ enrolments: [{ usedFrom: '127.0.0.1' }] });
 });

@@ -117,6 +117,8 @@ test('the scripts of the panel are sent compressed as the browser accepts, and m
   const app = await start();
   const page = await (await fetch(app.url)).text();
   const script = /src="(\/panel\/index-[^"]+\.js)"/.exec(page)?.[1] ?? '';
+  const style = await fetch(new URL(/href="(\/panel\/[^"]+\.css)"/.exec(page)?.[1] ?? '', app.url));
+  expect([style.status, style.headers.get('content-type'), style.headers.get('vary')]).toEqual([200, 'text/css; charset=utf-8', 'Accept-Encoding']);
   const texts = new Set<string>();
   for (const [accept, encoding] of [['br, gzip', 'br'], ['gzip', 'gzip'], ['identity', null]] as const) {
     const response = await fetch(new URL(script, app.url), { headers: { 'accept-encoding': accept } });
@@ -206,11 +208,24 @@ test('a fault of a route is logged with an id; the caller gets the id and nothin
 });
 
 test('what the body readers refuse is one clear line', async () => {
-  for (const [status, msg] of [[413, 'the request body is larger than 256 KB'], [400, 'the request is malformed']] as const) {
-    const app = await start({ legacy: (_request, _response, next) => next(Object.assign(new Error('inside'), { status })) });
-    const response = await fetch(`${app.url}/x`, { method: 'POST' });
+  const app = await start({ legacy: (request, _response, next) => next(Object.assign(new Error('inside'), { status: Number(request.get('x-status')) })) });
+  for (
+    const [status, msg] of [
+      [400, 'the request is malformed'],
+      [413, 'the request body is larger than 256 KB'],
+      [415, 'the encoding of the request body is not supported'],
+      [499, 'bad request'],
+    ] as const
+  ) {
+    const response = await fetch(`${app.url}/x`, { method: 'POST', headers: { 'x-status': String(status) } });
     expect([response.status, await response.json()]).toEqual([status, { status: 0, msg }]);
   }
+  for (const status of ['399', '500']) expect((await fetch(`${app.url}/x`, { headers: { 'x-status': status } })).status).toBe(500);
+});
+
+test('a route that the database has no answer for is answered with 503', async () => {
+  const app = await start({ legacy: (_request, _response, next) => next(Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })) });
+  expect((await fetch(`${app.url}/x`)).status).toBe(503);
 });
 
 test('slashes before the base path are one', async () => {

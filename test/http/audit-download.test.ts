@@ -114,6 +114,11 @@ test('a CSV file has a line for each entry under the names of the columns, and n
     expect.stringContaining('"USER","1","alice","TOKEN","backup","203.0.113.7","CLIENT","1","one","CREATE","","{""remark"":""one""}"'),
     '',
   ]);
+  const begins = ['=', '+', '-', '@', '\t', '\r', 'x', "'"];
+  const at = new Date('2026-02-01T00:00:00Z');
+  await app.api.services.store.transaction((tx) => addAuditEntries(tx, begins.map((begin) => ({ ...plain, at, resourceId: `${begin}1` }))));
+  const texts = (await (await download(app, 'csv', { from: at.toISOString() })).text()).matchAll(/"CLIENT","([^"]*)","","CREATE"/g);
+  expect(Array.from(texts, ([, text]) => text).toReversed()).toEqual(["'=1", "'+1", "'-1", "'@1", "'\t1", "'\r1", 'x1', "'1"]);
   const empty = await download(app, 'csv', { resource: 'USER' });
   expect([empty.status, await empty.text()]).toEqual([200, `${head}\r\n`]);
 });
@@ -180,4 +185,6 @@ test('nobody but an administrator gets the log; only a person in a browser is as
   }
   const allowed = await download(app, 'ndjson', {}, { authorization: `Bearer ${await token('readOnly: true')}` });
   expect([allowed.status, (await allowed.text()).split('\n').length]).toEqual([200, 9]);
+  for (let guess = 0; guess < 10; guess++) expect((await download(app, 'csv', {}, basic('admin', 'guessed'))).status).toBe(401);
+  expect((await download(app, 'csv')).status).toBe(429);
 });

@@ -24,14 +24,16 @@ test('the first start makes a certificate, for this user only, and the next one 
   const first = await bridgeIdentity({ dataDir, ...generated }, command);
   expect((statSync(bridgeIdentityFile(dataDir)).mode & 0o777).toString(8)).toBe('600');
   expect(readdirSync(dataDir)).toEqual(['bridge-tls.pem']);
-  const { validTo, publicKey, ca, keyUsage, raw } = new X509Certificate(first.certificate);
-  expect([ca, keyUsage]).toEqual([false, ['1.3.6.1.5.5.7.3.1']]);
+  const { validTo, publicKey, ca, keyUsage, raw, subject, subjectAltName } = new X509Certificate(first.certificate);
+  expect([ca, keyUsage, subject, subjectAltName]).toEqual([false, ['1.3.6.1.5.5.7.3.1'], 'CN=Adit bridge', undefined]);
   // The key usage: digital signatures.
   expect(raw.toString('hex')).toMatch(/0603551d0f(?:0101ff)?040403020780/);
   expect(new Date(validTo).getFullYear()).toBeGreaterThan(2120);
   expect(publicKey.asymmetricKeyDetails).toEqual({ namedCurve: 'prime256v1' });
   expect(await bridgeIdentity({ dataDir, ...generated }, command)).toEqual(first);
-  expect(await bridgeIdentity({ dataDir: path.join(directory, 'another'), ...generated }, command)).not.toEqual(first);
+  const named = await bridgeIdentity({ dataDir: path.join(directory, 'another'), ...generated }, [...command, 'a name', 'a.example', 'b.example']);
+  expect(new X509Certificate(named.certificate)).toMatchObject({ subject: 'CN=a name', subjectAltName: 'DNS:a.example, DNS:b.example' });
+  expect(named.key).not.toBe(first.key);
 });
 
 test("the operator's own certificate is taken as it is, and nothing is generated", async () => {
@@ -43,6 +45,7 @@ test("the operator's own certificate is taken as it is, and nothing is generated
 
 test.each([
   ['a certificate without its key', { bridgeTlsCert: file('a.crt', covering.certificate), bridgeTlsKey: '' }, /must be given both or not at all/],
+  ['a key without its certificate', { bridgeTlsCert: '', bridgeTlsKey: file('a.key', covering.key) }, /must be given both or not at all/],
   [
     'the key of another certificate',
     { bridgeTlsCert: file('b.crt', covering.certificate), bridgeTlsKey: file('b.key', other.key) },

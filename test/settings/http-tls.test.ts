@@ -1,4 +1,5 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { createHash, X509Certificate } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import { httpTls } from '../../src/settings/http-tls.ts';
@@ -42,7 +43,21 @@ test('own files are used and watched, before anything else; one alone is refused
 });
 
 test('a self-signed certificate is never replaced, and has a pin', async () => {
-  expect(await tlsOf({ httpTls: 'self-signed' })).toMatchObject({ files: undefined, pin: expect.stringMatching(/^sha256\/\/.{44}$/) });
+  const key = new X509Certificate(other.certificate).publicKey.export({ type: 'spki', format: 'der' });
+  const pin = `sha256//${createHash('sha256').update(key).digest('base64')}`;
+  expect(await tlsOf({ httpTls: 'self-signed' })).toMatchObject({ files: undefined, pin });
+});
+
+test('a certificate is generated for the API, and for the name at which it is reached, if there is one', async () => {
+  const [words, pem] = [path.join(directory, 'words'), file('pair.pem', `${other.certificate}${other.key}`)];
+  const wordsFor = async (publicUrl: string) => {
+    const settings = { ...given, dataDir: path.join(directory, `for ${publicUrl.length}`), httpTls: 'self-signed', publicUrl } as const;
+    expect((await httpTls(settings, ['sh', '-c', `printf '%s|' "$@" >'${words}'; cat '${pem}'`, 'generate'], () => undefined))?.identity.key).toContain(
+      other.key,
+    );
+    return readFileSync(words, 'utf8');
+  };
+  expect([await wordsFor('https://adit.example.com:8443/a'), await wordsFor('')]).toEqual(['Adit API|adit.example.com|', 'Adit API|']);
 });
 
 test('the certificate of ACME replaces the self-signed one when it is there; it needs a public name, and ACME', async () => {

@@ -203,6 +203,8 @@ describe('a secret', () => {
     expect(read({ environment: { ADIT_AUTH_KEY_FILE: secretFile } }).settings.authKey).toBe('a key');
     expect(read({ configFile: file(`auth_key_file = ${JSON.stringify(secretFile)}`) }).settings.authKey).toBe('a key');
     expect(read({ environment: { ADIT_DATABASE_URL_FILE: file('postgresql://u:p@h/d\n') } }).settings.databaseUrl).toBe('postgresql://u:p@h/d');
+    // Of a password, anything else belongs to it.
+    expect(read({ environment: { ADIT_ADMIN_PASSWORD_FILE: file(' pass word \n\r\n') } }).settings.adminPassword).toBe(' pass word \n');
   });
 
   test('may come from a file in one source although another gives it as such', () => {
@@ -212,6 +214,7 @@ describe('a secret', () => {
 
 describe('the start is refused, with name, problem and source, for', () => {
   const configFile = file('http_port = 70000\nhttp-port = 80\n[bridge]\nport = 1');
+  const unnamed = file('auth_key_file = 1');
 
   test.each<[string, SettingsInput, string[]]>([
     ['an unknown flag', { flags: { '--http-prot': '1' } }, ['--http-prot: unknown setting; "adit server --help" lists them (command line)']],
@@ -231,6 +234,10 @@ describe('the start is refused, with name, problem and source, for', () => {
     ]],
     ['a bad value that another source overrides', { environment: { ADIT_HTTP_PORT: 'x' }, flags: { '--http-port': '1' } }, [
       'ADIT_HTTP_PORT: must be a port (0 = any free one) from 0 to 65535, not "x" (environment)',
+    ]],
+    ['a secret file without a name', { configFile: unnamed }, [`auth_key_file: must be the name of a file (${unnamed})`]],
+    ['a long value, of which the beginning is shown', { flags: { '--http-port': 'x'.repeat(100) } }, [
+      `--http-port: must be a port (0 = any free one) from 0 to 65535, not "${'x'.repeat(79)}... (command line)`,
     ]],
     ['an empty number', { environment: { ADIT_DRAIN_SECONDS: '' } }, ['ADIT_DRAIN_SECONDS: must be seconds from 0 to 3600, not "" (environment)']],
     ['a fraction', { flags: { '--drain-seconds': '1.5' } }, ['--drain-seconds: must be seconds from 0 to 3600, not "1.5" (command line)']],
@@ -299,7 +306,7 @@ describe('keys that protect nothing (contract D30)', () => {
     expect(notices).toEqual(['auth_key is empty: the signed API is off']);
   });
 
-  test.each(['123', ' CHANGE_ME ', '1234567812345678'])('the well-known auth_key %j turns the signed API off, too', (key) => {
+  test.each(['123', '213', ' CHANGE_ME ', 'CHANGE_ME_16CHAR', '1234567812345678'])('the well-known auth_key %j turns the signed API off, too', (key) => {
     const { settings, notices } = load({ ADIT_AUTH_KEY: key });
     expect(settings.authKey).toBe('');
     expect(notices).toEqual(['auth_key is a publicly known key: the signed API is off; set another one']);
@@ -312,9 +319,12 @@ describe('keys that protect nothing (contract D30)', () => {
   });
 
   test('an auth_crypt_key of another length is kept, and the log reports what is disabled', () => {
-    const { settings, notices } = load({ ADIT_AUTH_CRYPT_KEY: 'short' });
-    expect(settings.authCryptKey).toBe('short');
-    expect(notices).toEqual(['auth_crypt_key is not 16 bytes long: /auth/getauthkey/ is off']);
+    for (const key of ['short', 'x'.repeat(17), 'ü'.repeat(16)]) {
+      const { settings, notices } = load({ ADIT_AUTH_CRYPT_KEY: key });
+      expect(settings.authCryptKey).toBe(key);
+      expect(notices).toEqual(['auth_crypt_key is not 16 bytes long: /auth/getauthkey/ is off']);
+    }
+    expect(load({ ADIT_AUTH_CRYPT_KEY: 'ü'.repeat(8) }).notices).toEqual([]);
   });
 
   test('other keys are taken as they are, without a word', () => {
@@ -330,6 +340,11 @@ test('a stored secret is named as the origin only where no source gives another'
   expect(settings.authKey).toBe('mine');
   expect(origins.get('authKey')).toBe('ADIT_AUTH_KEY (environment)');
   expect(origins.get('authCryptKey')).toBe(secretsFile(path.join(directory, 'with secrets')));
+});
+
+test('what agents and tests find in the environment is no setting of a server', () => {
+  const environment = Object.fromEntries(['ADIT_VKEY', 'ADIT_VKEY_FILE', 'ADIT_RUNTIME_DIR', 'ADIT_REQUIRE_PROGRAMS'].map((name) => [name, 'x']));
+  expect(problems({ environment })).toEqual([]);
 });
 
 test('without a file that is named, there need be none', () => {

@@ -12,7 +12,7 @@ describe.each([['writePrivately', async (file: string, text: string) => writePri
     await write(file, 'one');
     await write(file, 'two');
     expect([readFileSync(file, 'utf8'), statSync(file).mode & 0o777]).toEqual(['two', 0o600]);
-    expect(readdirSync(path.dirname(file))).toEqual(['file']);
+    expect([readdirSync(path.dirname(file)), statSync(path.dirname(file)).mode & 0o777]).toEqual([['file'], 0o700]);
   });
 
   test('leaves nothing behind if it fails: a server on a full disk starts again and again', async () => {

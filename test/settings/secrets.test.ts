@@ -21,9 +21,9 @@ describe('the first start', () => {
   test('generates the secrets that are not set, and stores them for this user only', () => {
     const { settings, generated } = loadSettings(start('first/data'));
     expect(generated).toEqual({ authKey: settings.authKey, authCryptKey: settings.authCryptKey, adminPassword: settings.adminPassword });
-    expect(settings.authKey).toMatch(/^[A-Za-z0-9]{32,}$/);
+    expect(settings.authKey).toMatch(/^[A-Za-z0-9]{40}$/);
     expect(settings.authCryptKey).toMatch(/^[A-Za-z0-9]{16}$/);
-    expect(settings.adminPassword).toMatch(/^[A-Za-z0-9]{16,}$/);
+    expect(settings.adminPassword).toMatch(/^[A-Za-z0-9]{20}$/);
     expect(mode('first/data')).toBe('700');
     expect(mode('first/data/secrets.json')).toBe('600');
   });
@@ -44,6 +44,11 @@ describe('the first start', () => {
     expect(Object.keys(generated)).toEqual(['authCryptKey']);
     expect(settings).toMatchObject({ authKey: '', adminPassword: 'mine, really' });
     expect(readFileSync(path.join(directory, 'given/secrets.json'), 'utf8')).not.toContain('mine, really');
+  });
+
+  test('writes nothing when all of them are given', () => {
+    loadSettings(start('all given', { ADIT_AUTH_KEY: 'k', ADIT_AUTH_CRYPT_KEY: 'c', ADIT_ADMIN_PASSWORD: 'mine, really' }));
+    expect(existsSync(path.join(directory, 'all given'))).toBe(false);
   });
 
   test('happens later for a secret that is no longer given, and keeps the stored ones', () => {

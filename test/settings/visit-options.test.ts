@@ -32,6 +32,7 @@ test('TLS is used with --tls or a fingerprint, and only then', () => {
   const tls = (given: object) => readVisitOptions({ ...flags, ...given }, {}).tls;
   const pinned = 'ab'.repeat(32);
   expect([tls({}), tls({ tls: true }), tls({ tlsFingerprint: pinned })]).toEqual([undefined, { fingerprint: '' }, { fingerprint: pinned }]);
+  expect(() => tls({ tlsFingerprint: 'ab' })).toThrow('--tls-fingerprint: must be a SHA-256 fingerprint');
 });
 
 test('the password comes from a flag, a file or the environment', () => {

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { Answerer } from '../../src/stream-handlers/answerer.ts';
 import { DatagramBudget } from '../../src/wire/datagram-socket.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
@@ -116,5 +116,12 @@ test.each([
   answerer.answer(stream, payload);
   answerer.answer(stream, payload);
   await eventually(() => resets, (count) => count === 2);
-  expect(entries.filter(({ level }) => level === 40).map(({ msg }) => msg)).toEqual([reason]);
+  const warnings = () => entries.filter(({ level }) => level === 40).map(({ msg }) => msg);
+  expect(warnings()).toEqual([reason]);
+  const later = performance.now() + 10_000;
+  const now = jest.spyOn(performance, 'now').mockReturnValue(later);
+  answerer.answer(stream, payload);
+  await eventually(() => resets, (count) => count === 3);
+  now.mockRestore();
+  expect(warnings()).toEqual([reason, reason]);
 });

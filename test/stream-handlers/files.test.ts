@@ -66,6 +66,29 @@ test('an agent that may serve files loads the server of files before the first v
   created.mockRestore();
 });
 
+test('the directories that an agent may serve are the latest ones, before or after the server of files is loaded', async () => {
+  const site = scratchDirectory();
+  writeFileSync(path.join(site, 'a.txt'), 'a');
+  const files = new ServedFiles([], new LogRecorder().logger);
+  const statusOf = async (): Promise<string> => {
+    const [near, far] = socketPair({ remoteAddress: '', remotePort: 0 });
+    const answer = new Promise<string>((resolve) =>
+      near.attach({ onData: (chunk) => resolve(String(chunk).slice(9, 12)), onEnd: () => near.end(), onDrain: () => undefined, onClose: () => undefined })
+    );
+    await files.serve(far, { path: site, stripPrefix: '' });
+    near.write(Buffer.from('GET /a.txt HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'));
+    return answer;
+  };
+  files.allow([site]);
+  const statuses = [await statusOf()];
+  files.allow([]);
+  statuses.push(await statusOf());
+  files.allow([site]);
+  statuses.push(await statusOf());
+  expect(statuses).toEqual(['200', '403', '200']);
+  await files.close();
+});
+
 test('files come with their type, and are asked for again only when they changed', async () => {
   const { port, server, id } = await serving();
   const first = await ask(port, '/hello.txt');

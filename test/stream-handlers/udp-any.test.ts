@@ -1,4 +1,5 @@
-import { afterEach, expect, test } from '@jest/globals';
+import dns from 'node:dns/promises';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { answerRequest } from '../../src/stream-handlers/registry.ts';
 import { DatagramBudget, DatagramSocket } from '../../src/wire/datagram-socket.ts';
 import { Mux } from '../../src/wire/mux.ts';
@@ -48,7 +49,7 @@ async function exchange() {
   return { session, seen };
 }
 
-function named(name: string, { port }: UdpPeer): Buffer {
+function named(name: string, { port }: Pick<UdpPeer, 'port'>): Buffer {
   return Buffer.from([3, name.length, ...Buffer.from(name), port >> 8, port & 0xff]);
 }
 
@@ -71,9 +72,41 @@ test('names are resolved by the agent; what leads nowhere is dropped and counted
   const { session, seen } = await exchange();
   session.send(Buffer.concat([named('no-such-name.invalid', target), Buffer.from('lost')]));
   session.send(Buffer.from([9, 9, 9]));
+  session.send(Buffer.concat([socksAddress('127.0.0.1', 0), Buffer.from('lost')]));
   session.send(Buffer.concat([named('localhost', target), Buffer.from('found')]));
-  await eventually(() => [seen.answers.length, seen.dropped], ([answers, dropped]) => answers === 1 && dropped === 2);
+  await eventually(() => [seen.answers.length, seen.dropped], ([answers, dropped]) => answers === 1 && dropped === 3);
   expect(seen.answers[0]).toMatchObject({ port: target.port, text: 'found' });
+});
+
+test('256 datagrams wait for their names, and 256 names are kept; each is looked up once', async () => {
+  const ends: Array<(error: Error) => void> = [];
+  const lookup = jest.spyOn(dns, 'lookup').mockImplementation(() => new Promise((_, reject) => ends.push(reject)));
+  const { session, seen } = await exchange();
+  const ask = (first: number, count: number): void => {
+    for (let at = first; at < first + count; at++) session.send(named(`name-${at}.invalid`, { port: 53 }));
+  };
+  const end = async (dropped: number): Promise<number> => {
+    for (const fail of ends.splice(0)) fail(new Error('there is no such name'));
+    await eventually(() => seen.dropped, (count) => count === dropped);
+    return lookup.mock.calls.length;
+  };
+  ask(0, 250);
+  // They wait for the same answer.
+  ask(249, 1);
+  ask(250, 6);
+  await eventually(() => seen.dropped, (count) => count === 1);
+  expect(lookup.mock.calls.length).toBe(255);
+  expect(await end(257)).toBe(255);
+  ask(255, 2);
+  await eventually(() => lookup.mock.calls.length, (count) => count === 257);
+  // The first name goes, the second one stays.
+  expect(await end(259)).toBe(257);
+  ask(1, 1);
+  ask(0, 1);
+  await eventually(() => lookup.mock.calls.length, (count) => count > 257);
+  expect(await end(261)).toBe(258);
+  expect(lookup.mock.calls.at(-1)).toEqual(['name-0.invalid']);
+  lookup.mockRestore();
 });
 
 test('an address as SOCKS5 writes it is read back; half of one is none', () => {

@@ -1,4 +1,6 @@
-import { expect, test } from '@jest/globals';
+import { getEventListeners } from 'node:events';
+import net from 'node:net';
+import { expect, jest, test } from '@jest/globals';
 import { checkTarget } from '../../../src/agent/health/check-target.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startService } from '../../support/service.ts';
@@ -44,6 +46,24 @@ test('a check that is stopped ends at once, and closes its connection', async ()
   socket.resume();
   await eventually(() => socket.readableEnded || socket.destroyed, (closed) => closed);
 });
+
+test('a target that accepts connections and does not answer in time fails, and nothing of the check is left', async () => {
+  const silent = await startTarget();
+  const { signal } = new AbortController();
+  expect(await checkTarget({ ...http, timeoutMs: 20 }, silent.address, signal)).toBe('no answer within 0.02 s');
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
+test.each([['EMFILE', true], ['ENFILE', true], ['ENOBUFS', true], ['ENOMEM', true], ['EHOSTUNREACH', false]])(
+  'the error %s is one of this machine, which says nothing about the target: %j',
+  async (code, own) => {
+    const connect = jest.spyOn(net, 'connect').mockImplementation(() => new net.Socket().destroy(Object.assign(new Error(code), { code })));
+    const outcome = checkTarget(tcp, '192.0.2.1:1', never);
+    connect.mockRestore();
+    if (own) await expect(outcome).rejects.toMatchObject({ name: 'CheckNotMadeError', message: code });
+    else expect(await outcome).toBe(code);
+  },
+);
 
 test('an invalid target is an error', async () => {
   expect(await checkTarget(tcp, 'nowhere', never)).toBe('"nowhere" is not a target');

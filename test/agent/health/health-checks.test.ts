@@ -32,7 +32,8 @@ function startChecks(outcome: (target: string) => string | Promise<string> = () 
   });
   stop = () => checks.stop();
   const lines = () => log.entries.map(({ msg }) => msg);
-  return { checks, checked, lines };
+  const states = () => log.entries.map(({ level, state }) => [level, state]);
+  return { checks, checked, lines, states };
 }
 
 const named = (name: string, ...targets: string[]) => ({ name, targets, health: how });
@@ -81,17 +82,46 @@ test('at most 256 checks run at once, and the others are queued', async () => {
 
 test('each change is logged in one line', async () => {
   let problem = '';
-  const { checks, lines } = startChecks((target) => target === 'a:1' ? problem : '');
-  checks.set([named('tunnel web', 'a:1', 'b:1')]);
+  const { checks, lines, states } = startChecks((target) => target === 'a:1' ? problem : '');
+  checks.set([named('tunnel web', 'a:1', 'b:1', 'c:1')]);
   await seconds(20);
   problem = 'refused';
   await seconds(60);
   problem = '';
   await seconds(60);
   expect(lines()).toEqual([
-    'tunnel web: a:1 is out of rotation: 2 health checks failed in a row (refused); 1 of 2 targets are in rotation',
-    'tunnel web: a:1 is healthy again and back in rotation; 2 of 2 targets are in rotation',
+    'tunnel web: a:1 is out of rotation: 2 health checks failed in a row (refused); 2 of 3 targets are in rotation',
+    'tunnel web: a:1 is healthy again and back in rotation; 3 of 3 targets are in rotation',
   ]);
+  const state = { event: 'health', entry: 'tunnel web', target: 'a:1' };
+  expect(states()).toEqual([
+    [40, { ...state, healthy: false, error: 'refused', left: 2 }],
+    [30, { ...state, healthy: true, error: '', left: 3 }],
+  ]);
+});
+
+test.each<Partial<HealthSettings>>([{ type: 'http' }, { intervalMs: 9000 }, { timeoutMs: 2000 }, { maxFailed: 3 }, { path: '/x' }])(
+  'checks start again when their settings change by %j, and go on when they do not',
+  async (change) => {
+    const { checks } = startChecks();
+    checks.set([named('web', 'a:1')]);
+    const messages: HealthMessage[] = [];
+    checks.established('web', ref, (message) => messages.push(message));
+    checks.set([{ ...named('web', 'a:1'), health: { ...how } }]);
+    expect(messages.splice(0)).toEqual([{ type: 'health', ...ref, check: how, targets: [] }]);
+    checks.set([{ ...named('web', 'a:1'), health: { ...how, ...change } }]);
+    expect(messages).toEqual([{ type: 'health', ...ref, check: null, targets: [] }]);
+  },
+);
+
+test('the first check comes within the interval, or within five seconds', async () => {
+  const { checks, checked } = startChecks(undefined, () => 0.99);
+  checks.set([{ ...named('quick', 'a:1'), health: { ...how, intervalMs: 1000 } }, named('slow', 'b:1')]);
+  await seconds(4.949);
+  expect(checked[0]).toEqual(['a:1', 990]);
+  expect(checked.filter(([target]) => target === 'b:1')).toEqual([]);
+  await seconds(0.001);
+  expect(checked.at(-1)).toEqual(['b:1', 4950]);
 });
 
 test('flapping targets write 20 lines a minute, and one that summarizes the rest', async () => {
