@@ -109,7 +109,7 @@ test('a login is the administrator, then the user, then the first of three clien
       { webUsername: 'both', webPasswordHash: passwordHash },
       { ...shared, webPasswordHash: await hashPassword('of a disabled one'), enabled: false },
       { ...shared, webPasswordHash: passwordHash },
-      { ...shared, webPasswordHash: passwordHash },
+      { ...shared, webPasswordHash: await hashPassword('of the third') },
       { ...shared, webPasswordHash: await hashPassword('of the fourth') },
       {},
       { enabled: false },
@@ -122,6 +122,7 @@ test('a login is the administrator, then the user, then the first of three clien
   expect(await login('both', 'secret')).toEqual({ kind: 'client', clientId: 1, by: 'web' });
   await db.user.update({ where: { id: 1 }, data: { enabled: true } });
   expect(await login('shared', 'secret')).toEqual({ kind: 'client', clientId: 3, by: 'web' });
+  expect(await login('shared', 'of the third')).toEqual({ kind: 'client', clientId: 4, by: 'web' });
   for (const password of ['of a disabled one', 'of the fourth']) expect([password, await login('shared', password)]).toEqual([password, undefined]);
   expect(await login('user', 'key 6')).toEqual({ kind: 'client', clientId: 6, by: 'vkey' });
   // Of a client with a web login, of one that is disabled, of one that has an owner.

@@ -20,7 +20,7 @@ const gateCodes = 'gates { name outcome findings { code } fix { code } }';
 const askCodes = `query ($host: String!, $path: String, $scheme: RequestScheme!, $from: String, $probe: Boolean) {
   diagnoseHost(host: $host, path: $path, scheme: $scheme, visitorAddress: $from, probe: $probe) { ${gateCodes} }
 }`;
-const askTunnelCodes = `query ($id: ID!) { diagnoseTunnel(id: $id) { ${gateCodes} } }`;
+const askTunnelCodes = `query ($id: ID!, $from: String) { diagnoseTunnel(id: $id, visitorAddress: $from) { ${gateCodes} } }`;
 const coded = z.object({ code: z.string() });
 const codedGates = z.object({ gates: z.array(z.object({ name: z.string(), outcome: z.string(), findings: z.array(coded), fix: coded.nullable() })) });
 /** By the name of each gate: its outcome, the codes of what it has found, and that of the fix. */
@@ -178,7 +178,9 @@ eitherDialect('diagnosis', (databases) => {
     }
     expect(await near('blogs.example.com')).toEqual([wide - 1, ...numbered.slice(1)]);
     expect(await near('blog1x.example.com:80')).toEqual([...numbered.slice(0, 2), wide - 1, ...numbered.slice(2, 4)]);
-    // One host has this name; another one differs in three letters.
+    // None is mistyped that is only served elsewhere; one host has this name; another one differs in three letters.
+    await newHost(api, { clientId, host: 'bl0g.example.com', location: '/x' });
+    expect(await near('bl0g.example.com')).toEqual([]);
     expect([await near('shop.example.com'), await near('sssh.example.com')]).toEqual([[], []]);
   });
 
@@ -336,9 +338,10 @@ eitherDialect('diagnosis', (databases) => {
     const reported = gates.map(({ explanation }) => /refused here \((.*)\)$/.exec(explanation)?.[1] ?? '').filter((text) => text !== '').join(', ');
     // What the server or the agent has no room for is a limit, not the agent's absence.
     const seenAt = (cause: string) => gates.filter(({ explanation }) => explanation.includes(`${cause} 2`)).map(({ name }) => name);
-    expect(['malformed', 'disabled', 'expired', 'capacity', 'agentCapacity', 'login', 'localProxy', 'noTarget'].map(seenAt)).toEqual(
-      ['ROUTE', 'ENABLED', 'OWNER', 'QUOTA', 'QUOTA', 'ACCESS', 'AGENT', 'TARGET'].map((name) => [name]),
+    expect(['malformed', 'disabled', 'expired', 'flow', 'capacity', 'agentCapacity', 'login', 'localProxy', 'offline', 'noTarget'].map(seenAt)).toEqual(
+      ['ROUTE', 'ENABLED', 'OWNER', 'QUOTA', 'QUOTA', 'QUOTA', 'ACCESS', 'AGENT', 'AGENT', 'TARGET'].map((name) => [name]),
     );
+    expect(['connections', 'globalBlocklist', 'allowlist', 'blocklist'].map(seenAt)).toEqual([['QUOTA'], ['ACCESS'], ['ACCESS'], ['ACCESS']]);
     expect(reported.split(', ').toSorted()).toEqual(refusalCauses.map((cause) => `${names[cause] ?? cause} 2`).toSorted());
   });
 
@@ -501,6 +504,8 @@ eitherDialect('diagnosis', (databases) => {
       return await code('CERTIFICATE', { scheme: 'HTTPS' });
     };
     expect(await code('CERTIFICATE', { scheme: 'HTTPS' })).toBe('PASSED TLS_PASSED_THROUGH');
+    await db.host.update({ where: { id: hostId }, data: { acme: true } });
+    expect(await code('CERTIFICATE', { scheme: 'HTTPS' })).toBe('PASSED TLS_PASSED_THROUGH CERTIFICATE_PROBLEM');
     expect(await certificate({})).toBe('PASSED CERTIFICATE_VALID');
     expect(await certificate({ status: 'expiring' })).toBe('PASSED CERTIFICATE_EXPIRING: REPLACE_CERTIFICATE');
     expect(await certificate({ status: 'refused', problem: 'p' })).toBe('PASSED CERTIFICATE_PROBLEM: FIX_CERTIFICATE_FILES');
@@ -587,7 +592,11 @@ eitherDialect('diagnosis', (databases) => {
     expect(await owner()).toBe('STOPPED CLIENT_EXPIRED: EXTEND_CLIENT');
     await db.client.update({ where: { id: clientId }, data: { expiresAt: null, userId } });
     expect(await owner()).toBe('STOPPED OWNER_EXPIRED: EXTEND_OWNER');
-    expect(await codesFor(api, askTunnelCodes, { id: tunnelId })).toMatchObject({ ROUTE: 'PASSED PORT_ENTRY', OWNER: 'STOPPED OWNER_EXPIRED: EXTEND_OWNER' });
+    expect(await codesFor(api, askTunnelCodes, { id: tunnelId, from: '192.0.2.1' })).toMatchObject({
+      ROUTE: 'PASSED PORT_ENTRY',
+      OWNER: 'STOPPED OWNER_EXPIRED: EXTEND_OWNER',
+      ACCESS: 'PASSED ADDRESS_ALLOWED',
+    });
 
     // What the engine does not know of a host or tunnel, it may know of their client.
     api.engine.wantedHosts.delete(id);
@@ -624,6 +633,9 @@ eitherDialect('diagnosis', (databases) => {
       return count;
     };
     expect(await ofTunnel({ localProxy: true })).toBe(0);
+    api.engine.clients.delete(clientId);
+    expect(await ofTunnel({})).toBe(0);
+    api.engine.clients.set(clientId, online);
     for (const [mode, count] of [['tcp', 1], ['secret', 1], ['p2p', 1], ['udp', 0], ['socks5', 0], ['httpProxy', 0], ['file', 0]] as const) {
       expect([mode, await ofTunnel({ mode })]).toEqual([mode, count]);
     }

@@ -85,12 +85,16 @@ eitherDialect('an expiry', (databases) => {
     ];
     const update = (id: number, input: string) => api.ok(`mutation { updateClient(id: ${id}, input: { ${input} }) { id } }`);
     const updateUser = (input: string) => api.ok(`mutation { updateUser(id: ${user}, input: { ${input} }) { id } }`);
+    const ended = await createUser(api, `username: "bob", expiresAt: "${at(-1)}"`);
+    const expiredUsers = async () => (await api.record('{ users(filter: { expired: true }) { rows { id } } }'))['rows'];
+    expect(await expiredUsers()).toEqual([{ id: ended }]);
     expect(await byStatus(api)).toEqual([...off(first, third), ...enabled(second)]);
     await update(first, `expiresAt: "${at(9)}"`);
     expect(await byStatus(api)).toEqual([...off(third), ...enabled(first, second)]);
     await update(first, 'expiresAt: null, remark: "x"');
     await updateUser(`expiresAt: "${at(-1)}"`);
     expect(await byStatus(api)).toEqual([...off(second, third), ...enabled(first)]);
+    expect(await expiredUsers()).toEqual([{ id: user }, { id: ended }]);
     await update(first, `ownerId: ${user}`);
     expect(await byStatus(api)).toEqual(off(first, second, third));
     await updateUser(`expiresAt: "${at(9)}", remark: "x"`);

@@ -128,7 +128,8 @@ eitherDialect('the global settings', (databases) => {
   ])('a certificate that is %s is refused: %s', async (name, reason) => {
     const api = await openTestSchema(databases);
     const error = await refusal(api, [{ ...entry, ...pair(name) }]);
-    expect(error).toMatchObject({ code: 'PLATFORM_CERTIFICATE', message: `certificate of ${wildcard}: ${reason}` });
+    const field = 'input.platformDomains.0.certificatePath';
+    expect(error).toMatchObject({ code: 'PLATFORM_CERTIFICATE', message: `certificate of ${wildcard}: ${reason}`, extensions: { field } });
     expect(await api.services.store.db.platformDomain.count()).toBe(0);
   });
 

@@ -24,7 +24,7 @@ eitherDialect('hosts', (databases) => {
       hostChange: 'inside:8080',
       localProxy: true,
       autoHttps: true,
-      certificate: '/etc/a.pem',
+      certificate: ' /etc/a.pem ',
       privateKey: '/etc/a.key',
     };
     const host = {
@@ -154,6 +154,9 @@ eitherDialect('hosts', (databases) => {
         targets: [],
       });
     expect(await api.record(update, { id, input: { scheme: 'HTTP' } })).toMatchObject({ scheme: 'HTTP', autoHttps: false });
+    // The server's settings have allowed it before.
+    await api.services.store.db.host.update({ where: { id }, data: { localProxy: true } });
+    expect(await api.record(update, { id, input: { remark: 'x' } })).toMatchObject({ localProxy: false });
     expect((await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).inletBytes).toBe(5n);
     for (const [mutation, enabled] of [[start, true], [start, true], [stop, false], [stop, false]] as const) {
       expect(await api.record(mutation, { id })).toEqual({ enabled });
@@ -174,6 +177,10 @@ eitherDialect('hosts', (databases) => {
     for (const host of ['c.com', 'd.com']) await newHost(api, owned, { host });
     expect(await api.code(create, { input: { clientId: owned, host: 'e.com' } })).toBe('USER_TUNNEL_QUOTA');
     expect(await api.code(update, { id, input: { clientId: owned } })).toBe('USER_TUNNEL_QUOTA');
+    // Within the quota of an owner, nothing changes by a move.
+    const alsoOwned = await newClient(api, { ownerId: userId });
+    for (const clientId of [alsoOwned, owned]) expect(await api.record(update, { id: 2, input: { clientId } })).toMatchObject({ client: { id: clientId } });
+    await api.ok('mutation ($id: ID!) { deleteClient(id: $id) }', { id: alsoOwned });
     const free = await newClient(api);
     expect(await api.record(update, { id, input: { clientId: free } })).toMatchObject({ client: { id: free } });
     expect(await counts(api, limited)).toEqual({ tunnelCount: 1, hostCount: 0 });
@@ -238,7 +245,9 @@ eitherDialect('hosts', (databases) => {
     await newHost(api, one, { host: '*.example.com' });
     const id = await newHost(api, two, { host: 'a.example.com' });
     const move = 'mutation ($id: ID!, $to: ID) { updateClient(id: $id, input: { ownerId: $to }) { id } }';
-    for (const to of [bob, null]) expect(await api.code(move, { id: two, to })).toBe('HOST_OVERLAP');
+    for (const to of [bob, null]) {
+      expect((await api.run(move, { id: two, to })).errors).toMatchObject([{ code: 'HOST_OVERLAP', extensions: { field: 'input.ownerId' } }]);
+    }
     await api.ok('mutation ($id: ID!) { deleteHost(id: $id) }', { id });
     await api.ok(move, { id: two, to: bob });
     // Parted by something that can't be refused, such as the deletion of their owner, they can be brought together again.
@@ -277,7 +286,14 @@ eitherDialect('hosts', (databases) => {
     const suggest = async (p: string) => api.record(`{ platformHostAvailable(platformDomainId: "d", platformPrefix: "${p}") { suggestions } }`);
     expect([await suggest('app'), await suggest('free')]).toEqual([{ suggestions: ['app-2', 'app-3', 'app-4'] }, { suggestions: [] }]);
     expect(await api.code(available, { d: 'x', p: 'app' })).toBe('PLATFORM_DOMAIN_UNKNOWN');
-    expect(await api.code(create, { input: { ...input, location: '/other' } })).toBe('PLATFORM_PREFIX_USED');
+    expect((await api.run(create, { input: { ...input, location: '/other' } })).errors).toMatchObject([{
+      code: 'PLATFORM_PREFIX_USED',
+      extensions: { field: 'input.platformPrefix' },
+    }]);
+    expect((await api.run(update, { id: 2, input: { scheme: 'ALL' } })).errors).toMatchObject([{
+      code: 'PLATFORM_HTTP_ONLY',
+      extensions: { field: 'input.scheme' },
+    }]);
     expect(await api.code(create, { input: { ...input, platformPrefix: 'old' } })).toBe('PLATFORM_HOST_USED');
     const certify = (certFilePath: string, keyFilePath: string) =>
       api.services.store.db.platformDomain.update({ where: { id: 'd' }, data: { certFilePath, keyFilePath } });

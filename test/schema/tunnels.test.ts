@@ -177,7 +177,10 @@ eitherDialect('tunnels', (databases) => {
     const udp = await api.id(create, { input: { clientId: 1, mode: 'UDP' } });
     await api.ok(stop, { id: udp });
     api.engine.modes = ['tcp'];
-    expect(await api.code(create, { input: { clientId: 1, mode: 'UDP' } })).toBe('UNSUPPORTED_MODE');
+    expect((await api.run(create, { input: { clientId: 1, mode: 'UDP' } })).errors).toMatchObject([{
+      code: 'UNSUPPORTED_MODE',
+      extensions: { field: 'input.mode' },
+    }]);
     expect(await api.code(update, { id, input: { mode: 'UDP' } })).toBe('UNSUPPORTED_MODE');
     expect(await api.code(copy, { id: udp })).toBe('UNSUPPORTED_MODE');
     expect(await api.code(update, { id: udp, input: { remark: 'still editable' } })).toBeUndefined();
@@ -255,6 +258,11 @@ eitherDialect('tunnels', (databases) => {
     expect(await api.record(update, { id: other, input: { clientId: 0 } })).toMatchObject({ client: { id: 3 } });
     const counts = await api.services.store.db.client.findMany({ orderBy: { id: 'asc' }, select: { tunnelCount: true } });
     expect(counts.map(({ tunnelCount }) => tunnelCount)).toEqual([0, 1, 1]);
+    // Within the quota of an owner, nothing changes by a move.
+    const { id: userId } = await api.services.store.db.user.create({ data: { username: 'alice', passwordHash: '', maxTunnels: 1 } });
+    const [one, two] = [await newClient(api, { ownerId: userId }), await newClient(api, { ownerId: userId })];
+    const owned = await api.id(create, { input: { clientId: one, mode: 'TCP' } });
+    expect(await api.record(update, { id: owned, input: { clientId: two } })).toMatchObject({ client: { id: two } });
   });
 
   test('a change of mode keeps the port if possible, tests it if the transport differs, and releases it if the mode needs none', async () => {
@@ -395,6 +403,21 @@ eitherDialect('tunnels', (databases) => {
     expect(api.engine.openLeases.size).toBe(0);
   });
 
+  test('a port that a write before has given up is free for a start and for an edit, however close they come', async () => {
+    const api = await openTestSchema(databases);
+    const first = await newTunnel(api, { port: 9001 });
+    await api.ok(stop, { id: first });
+    const second = await api.id(create, { input: { clientId: 1, mode: 'TCP', port: 9001 } });
+    // Those that come while one is under way share a transaction, if they may.
+    const busy = () => api.ok('mutation { updateClient(id: 1, input: { remark: "x" }) { id } }');
+    await Promise.all([busy(), api.ok(stop, { id: second }), api.ok(start, { id: first })]);
+    const third = await api.id(create, { input: { clientId: 1, mode: 'TCP' } });
+    await Promise.all([busy(), api.ok(stop, { id: first }), api.ok(update, { id: third, input: { port: 9001 } })]);
+    expect(await api.ok('{ tunnels { rows { port enabled runtime { running } } } }')).toMatchObject({
+      tunnels: { rows: [{ enabled: false }, { enabled: false }, { port: 9001, enabled: true, runtime: { running: true } }] },
+    });
+  });
+
   test('deleting frees port and slot', async () => {
     const api = await openTestSchema(databases);
     const id = await newTunnel(api, { port: 9001 });
@@ -416,6 +439,9 @@ eitherDialect('tunnels', (databases) => {
     const api = await openTestSchema(databases);
     const id = await newTunnel(api, { localProxy: true });
     expect(await api.record(update, { id, input: { localProxy: true } })).toMatchObject({ localProxy: false });
+    // The server's settings have allowed it before.
+    await api.services.store.db.tunnel.update({ where: { id }, data: { localProxy: true } });
+    expect(await api.record(update, { id, input: { remark: 'x' } })).toMatchObject({ localProxy: false });
     const allowing = await openTestSchema(databases, { allowLocalProxy: true });
     const allowed = await newTunnel(allowing, { localProxy: true });
     expect(await allowing.record(update, { id: allowed, input: { remark: 'x' } })).toMatchObject({ localProxy: true });
