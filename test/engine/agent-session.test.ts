@@ -4,6 +4,7 @@ import { AgentSession, type AgentSessionStart } from '../../src/engine/bridge/ag
 import { type Reason, reasons } from '../../src/engine/bridge/reasons.ts';
 import { agentInfoSchema } from '../../src/wire/agent-messages.ts';
 import { Batch } from '../../src/wire/batch.ts';
+import { ControlQueue } from '../../src/wire/control-queue.ts';
 import { Frame, FrameReader, type FrameType } from '../../src/wire/frames.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 import { eventually } from '../support/eventually.ts';
@@ -14,7 +15,8 @@ function startSession(socket: EmptySocket, given: Partial<AgentSessionStart>): A
     key: Buffer.alloc(32),
     socket,
     log: pino({ level: 'silent' }),
-    mux: { heartbeatMs: 60_000 },
+    // What other tests have sent makes no message wait.
+    mux: { heartbeatMs: 60_000, controlQueue: new ControlQueue(Number.POSITIVE_INFINITY) },
     clientId: 1,
     info: agentInfoSchema.parse({}),
     onTraffic: () => undefined,
@@ -53,9 +55,10 @@ test('an agent that has declared a tunnel reports on no host with the same id, a
     declared.push(name);
     return outcome;
   };
+  const problems = ['it is in use', ''];
   const withdraw = async () => {
     declared.pop();
-    return { id: 0, port: 0, error: '' };
+    return { id: 0, port: 0, error: problems.shift() ?? '' };
   };
   startSession(socket, {
     records: { declare, withdraw, close: () => undefined },
@@ -68,11 +71,84 @@ test('an agent that has declared a tunnel reports on no host with the same id, a
   for (const kind of ['host', 'tunnel']) say({ type: 'health', of: kind, id: 5, targets: [] });
   await eventually(() => reported.length, (count) => count > 0);
   expect(reported).toEqual(['tunnel 5']);
-  say({ type: 'withdraw', kind: 'tunnel', name: 'web' });
-  await eventually(() => declared.length, (count) => count === 0);
-  say({ type: 'health', of: 'tunnel', id: 5, targets: [] });
-  expect(reported).toEqual(['tunnel 5']);
+  for (const left of [['tunnel 5'], []]) {
+    reported.length = 0;
+    declared.push('web');
+    say({ type: 'withdraw', kind: 'tunnel', name: 'web' });
+    await eventually(() => problems.length, (count) => count === left.length);
+    await new Promise(setImmediate);
+    say({ type: 'health', of: 'tunnel', id: 5, targets: [] });
+    expect(reported).toEqual(left);
+  }
   socket.destroy();
+});
+
+test('an agent may declare as much as it likes, one after another', async () => {
+  const socket = new EmptySocket();
+  let answered = 0;
+  const withdraw = async () => {
+    answered++;
+    return { id: 0, port: 0, error: '' };
+  };
+  startSession(socket, { records: { declare: withdraw, withdraw, close: () => undefined } });
+  for (let count = 1; count <= 100; count++) {
+    receive(socket, Frame.CONTROL, 0, Buffer.from(JSON.stringify({ type: 'withdraw', kind: 'tunnel', name: `web ${count}` })));
+    await new Promise(setImmediate);
+  }
+  expect([answered, socket.destroyed]).toEqual([100, false]);
+  socket.destroy();
+});
+
+test('a session has 20,000 streams, and no new ones when its agent ends, which is reported once', () => {
+  const socket = new EmptySocket();
+  let reported = 0;
+  const session = startSession(socket, { onLeaving: () => reported++ });
+  const payload = Buffer.from('x');
+  const streams = Array.from({ length: 20_001 }, () => session.open(payload));
+  expect(streams.filter((stream) => stream !== undefined)).toHaveLength(20_000);
+  streams[0]?.reset();
+  expect([session.open(payload), session.open(payload)]).toEqual([expect.anything(), undefined]);
+  streams[1]?.reset();
+  for (let times = 0; times < 2; times++) receive(socket, Frame.CONTROL, 0, Buffer.from('{"type":"drain"}'));
+  expect([reported, session.leaving, session.open(payload)]).toEqual([1, true, undefined]);
+  socket.destroy();
+});
+
+test('that compression is switched is said once', () => {
+  const socket = new EmptySocket();
+  const session = startSession(socket, {});
+  const said: unknown[] = [];
+  for (const on of [false, true, true, false]) session.compress(on);
+  session.close('shutdown');
+  new FrameReader({ onDataFrame: () => undefined, onFrame: (type, _, payload) => type === Frame.CONTROL && said.push(JSON.parse(payload.toString())) })
+    .push(Buffer.from(socket.received, 'hex'));
+  expect(said).toMatchObject([{ type: 'compress', on: true }, { type: 'compress', on: false }, { type: 'bye' }]);
+});
+
+test('a session that is over neither answers late what it was asked, nor doubts its agent', () => {
+  jest.useFakeTimers();
+  try {
+    const socket = new EmptySocket();
+    const late: string[] = [];
+    const session = startSession(socket, {
+      info: agentInfoSchema.parse({ answersPings: true }),
+      onDoubt: () => late.push('doubt'),
+      overview: () => {
+        late.push('overview');
+        return [];
+      },
+    });
+    for (let times = 0; times < 2; times++) {
+      receive(socket, Frame.CONTROL, 0, Buffer.from('{"type":"overview"}'));
+      jest.advanceTimersByTime(1);
+    }
+    session.open(Buffer.from('x'));
+    socket.destroy();
+    jest.advanceTimersByTime(60_000);
+    expect(late).toEqual(['overview']);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 function isReason(code: string): code is Reason {
@@ -121,6 +197,14 @@ test.each([[true, true, ['ping', 'doubt']], [false, true, []], [true, false, []]
         if (ms > 400) expect(seen).toEqual(expected.slice(0, ms === 499 ? 0 : 1));
       }
       expect(seen).toEqual(expected);
+      // Not again for five seconds.
+      for (const ms of [4900, 200, 600]) {
+        session.open(Buffer.from('x'));
+        jest.advanceTimersByTime(ms);
+        sent.push(Buffer.from(socket.received, 'hex'));
+        socket.received = '';
+      }
+      expect(seen).toEqual([...expected, ...expected.slice(0, 1)]);
       socket.destroy();
     } finally {
       jest.useRealTimers();

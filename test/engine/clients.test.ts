@@ -5,6 +5,7 @@ import { Clients } from '../../src/engine/client-index.ts';
 import { ClientEntry, type ClientParts, type ClientTunnel } from '../../src/engine/clients.ts';
 import { type HealthState, refusalCauses, type WantedClient } from '../../src/engine/face.ts';
 import { Admission } from '../../src/engine/limits/admission.ts';
+import { ClientLogins } from '../../src/engine/limits/client-logins.ts';
 import { AllowedAddresses } from '../../src/engine/limits/allowed-addresses.ts';
 import { Meter, Ticker } from '../../src/engine/limits/meter.ts';
 import type { OpenConnection } from '../../src/engine/limits/open-connections.ts';
@@ -13,6 +14,8 @@ import { Visitors } from '../../src/engine/limits/visitors.ts';
 import { overviewOf } from '../../src/engine/overview.ts';
 import { Certificates } from '../../src/engine/vhost/tls/certificates.ts';
 import { Hosts } from '../../src/engine/vhost/hosts.ts';
+import { Attempts } from '../../src/rules/attempts.ts';
+import { addressSet } from '../../src/rules/ip-access.ts';
 import { visitorKeyOf } from '../../src/rules/vkey.ts';
 import { keyIdOf } from '../../src/wire/handshake.ts';
 import type { Opener } from '../../src/wire/stream.ts';
@@ -156,6 +159,39 @@ test('a change closes the connections that it no longer admits', async () => {
   expect(await cutOf({ maxConnections: 3 })).toEqual([0]);
   expect(await cutOf({ flowLimit: 1 })).toEqual([0, 1, 2]);
   expect(await cutOf({ flowLimit: 2 })).toEqual([0]);
+});
+
+test('changed lists hold for the next visitor, also if they are as long as before', async () => {
+  const client = await clientOf({ ipWhite: true, ipWhiteList: ['192.0.2.1', '192.0.2.2'], blackIpList: ['192.0.2.1'] });
+  const refusedBy = () => [1, 2, 3, 4].map((last) => client.turnedAwayBy(`192.0.2.${last}`, addressSet([]), 0));
+  expect(refusedBy()).toEqual(['blackList', undefined, 'whiteList', 'whiteList']);
+  const wanted = { ...CLIENT, ipWhite: true, ipWhiteList: ['192.0.2.3', '192.0.2.4'], blackIpList: ['192.0.2.3'] };
+  client.configure(wanted, await client.readyLists(wanted));
+  expect(refusedBy()).toEqual(['whiteList', 'whiteList', 'blackList', undefined]);
+});
+
+test("a proxy's visitor logs in with one of its accounts, or else with the login of the client; who guesses holds up nobody at other addresses", () => {
+  const clients = [{ basicUser: 'me', basicPassword: 'right' }, { basicUser: 'me' }, { basicPassword: 'right' }].map((login) => ({ ...CLIENT, ...login }));
+  const logins = new ClientLogins((id) => clients[id - 1], new Attempts(), () => 0);
+  expect([1, 2, 3, 4].map((id) => logins.of(id))).toEqual([{ user: 'me', password: 'right' }, undefined, undefined, undefined]);
+  const accounts = [{ user: 'alice', password: 'hers' }, { user: 'bob', password: '' }];
+  const accepted = (id: number, user: string, password: string, own?: typeof accounts) => logins.accept(id, { user, password }, `192.0.2.${id}`, own);
+  expect([accepted(1, 'me', 'right'), accepted(1, 'me', 'wrong'), accepted(1, 'alice', 'hers'), accepted(2, 'me', 'wrong')]).toEqual([
+    true,
+    false,
+    false,
+    true,
+  ]);
+  expect([accepted(1, 'alice', 'hers', accounts), accepted(1, 'bob', '', accounts)]).toEqual([true, true]);
+  for (const [user, password] of [['alice', ''], ['bob', 'hers'], ['me', 'right'], ['', '']] as const) {
+    expect(accepted(1, user, password, accounts)).toBe(false);
+  }
+  // Ten wrong guesses a minute from each address, and 60 for a name.
+  for (let address = 1; address <= 12; address++) {
+    for (let guess = 0; guess < 11; guess++) logins.accept(1, { user: 'me', password: 'wrong' }, `198.51.100.${address}`);
+  }
+  const from = (address: string) => logins.accept(1, { user: 'me', password: 'right' }, address);
+  expect([from('198.51.100.1'), from('203.0.113.1')]).toEqual([false, true]);
 });
 
 test('clients are found by their keys, also when those were exchanged, and counted together', async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { ClientUsage } from '../../src/engine/limits/client-usage.ts';
 import { Meter, NO_BYTES, Ticker } from '../../src/engine/limits/meter.ts';
 import { Connection } from '../../src/engine/tunnels/connection.ts';
@@ -85,9 +85,13 @@ function bothSides(limits: Partial<typeof CLIENT>, limited: boolean) {
     }
   }
   const visitor = new Visitor();
+  const target = { fills: false };
   const connection = new Connection(visitor, { reset: () => seen.push('cut') }, { tunnel, client });
   connection.attach({
-    onData: (bytes) => seen.push(`to target ${String(bytes)}`),
+    onData: (bytes) => {
+      seen.push(`to target ${String(bytes)}`);
+      if (target.fills) connection.pause();
+    },
     onEnd: () => seen.push('target ended'),
     onDrain: () => seen.push('drain'),
     onClose: () => seen.push('closed'),
@@ -98,7 +102,7 @@ function bothSides(limits: Partial<typeof CLIENT>, limited: boolean) {
     client.rateLimit?.leave(connection);
     return [...seen, result];
   };
-  return { connection, visitor, client, tunnel, does };
+  return { connection, visitor, target, client, tunnel, does };
 }
 
 test('without a rate limit everything passes at once, and counts for the connection, its host and its client', () => {
@@ -154,4 +158,53 @@ test('the bytes that exceed the flow limit do not pass', () => {
   expect(does(() => connection.write(Buffer.from('d'), () => taken++))).toEqual(['exhausted', false]);
   expect(does(() => visitor.sink?.onData(Buffer.from('e')))).toEqual([undefined]);
   expect(taken).toBe(1);
+});
+
+test('a visitor whose last waiting bytes fill the target is read again when the target takes more', () => {
+  const { connection, visitor, target, does } = bothSides({}, true);
+  visitor.sink?.onData(Buffer.from('ab'));
+  target.fills = true;
+  expect(does(() => connection.pass(9))).toEqual(['to target ab', 'visitor paused', 2]);
+  expect(does(() => connection.resume())).toEqual(['visitor resumed', undefined]);
+});
+
+test('nothing that waits is written after one of both sides is gone', () => {
+  for (const end of ['visitor', 'target'] as const) {
+    const { connection, visitor, does } = bothSides({}, true);
+    visitor.sink?.onData(Buffer.from('a'));
+    connection.write(Buffer.from('b'));
+    if (end === 'visitor') visitor.sink?.onClose(new Error('reset'));
+    else connection.destroy();
+    expect(does(() => connection.pass(9))).toEqual([0]);
+  }
+});
+
+test('another rate holds for bytes that wait already, and without a limit they pass at once', () => {
+  const { client, visitor, seen } = visitorWithLimit();
+  const { rateLimit } = client;
+  visitor.sink?.onData(Buffer.from('hello'));
+  client.setLimits({ ...CLIENT, rateLimit: 2 });
+  expect([client.rateLimit === rateLimit, seen]).toEqual([true, []]);
+  client.setLimits(CLIENT);
+  expect([client.rateLimit, seen]).toEqual([undefined, ['hello']]);
+});
+
+test('the rate of a connection is that of both directions in the last whole second', () => {
+  let now = 0;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => now);
+  try {
+    const { connection, visitor } = bothSides({}, false);
+    visitor.sink?.onData(Buffer.from('abc'));
+    connection.write(Buffer.from('123456'));
+    const rates = [999, 1000, 1999, 2000].map((ms) => {
+      now = ms;
+      return connection.state.rate;
+    });
+    expect(rates).toEqual([0, 9, 9, 0]);
+    connection.write(Buffer.from('12345'));
+    now = 4000;
+    expect(connection.state.rate).toBe(0);
+  } finally {
+    clock.mockRestore();
+  }
 });

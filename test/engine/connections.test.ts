@@ -46,15 +46,54 @@ test('what an open connection has received and sent are counted apart', async ()
   expect(row).toMatchObject({ inletBytes: 3, exportBytes: 15 });
 });
 
-test('a connection for which the session opens no stream is refused and counted', () => {
+test.each(
+  [
+    ['capacity', { shares: { total: 0, perAddress: 0 } }],
+    ['connections', { limits: { maxConnections: 1 } }],
+    ['agentCapacity', {}],
+  ] as const,
+)('a connection that is refused for the cause %s is counted for tunnel and client, reset, and over', (cause, { shares, limits }: Partial<Tight>) => {
   const ticker = new Ticker();
   const tunnel = new Meter(ticker, 'tunnel', 1, NO_BYTES);
-  const client = new ClientUsage(ticker, CLIENT, NO_BYTES, () => undefined);
+  const client = new ClientUsage(ticker, { ...CLIENT, ...limits }, NO_BYTES, () => undefined);
+  client.connections = 1;
   const socket = new EmptySocket();
   let over = 0;
-  const visitors = new Visitors();
+  const visitors = new Visitors(shares);
   new Connections(tunnel, visitors).carry(socket, { open: () => undefined }, client, Buffer.alloc(0), { onOver: () => over++ });
-  expect([socket.destroyed, over, tunnel.connections, tunnel.refusals, visitors.open]).toEqual([true, 1, 0, { agentCapacity: 1 }, 0]);
+  expect([socket.destroyed, over, tunnel.connections, client.connections, visitors.open]).toEqual([true, 1, 0, 1, 0]);
+  expect([tunnel.refusals, client.refusals]).toEqual([{ [cause]: 1 }, { [cause]: 1 }]);
+});
+
+interface Tight {
+  readonly shares: { readonly total: number; readonly perAddress: number };
+  readonly limits: Partial<typeof CLIENT>;
+}
+
+test('a connection to another server is limited, counted and listed there: here it is one of the visitors until it is over', () => {
+  const ticker = new Ticker();
+  const client = new ClientUsage(ticker, { ...CLIENT, maxConnections: 1 }, NO_BYTES, () => undefined);
+  client.connections = 1;
+  const visitors = new Visitors();
+  for (const kind of ['tunnel', 'host'] as const) {
+    const meter = new Meter(ticker, kind, 7, NO_BYTES);
+    const socket = new EmptySocket();
+    const [opened, joined]: [unknown[], StreamHooks[]] = [[], []];
+    const elsewhere = {
+      elsewhere: true,
+      open: (...given: unknown[]) => {
+        opened.push(given);
+        return { over: false, join: (_local: unknown, hooks: StreamHooks) => void joined.push(hooks), reset: () => undefined };
+      },
+    };
+    let over = 0;
+    const unread = { tight: false, open: () => undefined, add: () => undefined, close: () => undefined };
+    new Connections(meter, visitors).carry(socket, elsewhere, client, Buffer.from('x'), { dataFollows: true, credit: 5, unread, onOver: () => over++ });
+    expect(opened).toEqual([[Buffer.from('x'), true, 5, { of: kind, id: 7, socket }]]);
+    expect([visitors.open, over, meter.connections, client.connections, client.open.size, joined[0]?.unread]).toEqual([1, 0, 0, 1, 0, unread]);
+    joined[0]?.onClose?.();
+    expect([visitors.open, over]).toEqual([0, 1]);
+  }
 });
 
 test('the connections of a tunnel are closed, and those of others that count for the same client are not', () => {

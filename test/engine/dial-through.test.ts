@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { dialThrough } from '../../src/engine/tunnels/dial-through.ts';
 import { encodeDialResult } from '../../src/wire/dial-result.ts';
 import { proxyHeader } from '../../src/engine/tunnels/proxy-header.ts';
@@ -18,6 +18,23 @@ test.each([
   happen(socket);
   expect(await result).toBe(expected);
   if (expected !== 'failed') expect(socket.destroyed).toBe(true);
+});
+
+test('a dial may take its time and two seconds for the way; a connection that it has made has no limit', async () => {
+  jest.useFakeTimers();
+  try {
+    const [made, silent] = [new EmptySocket(), new EmptySocket()];
+    const results = [made, silent].map((socket) => dialThrough(socket, 1000).result);
+    made.sink?.onData(encodeDialResult('connected'));
+    expect(await results[0]).toBe('connected');
+    jest.advanceTimersByTime(2999);
+    expect(jest.getTimerCount()).toBe(1);
+    jest.advanceTimersByTime(1);
+    expect(await results[1]).toBe('timeout');
+    expect([made.destroyed, silent.destroyed, jest.getTimerCount()]).toEqual([false, true, 0]);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 test('a visitor gets the status of its problem over HTTP, and its code over SOCKS5 (RFC 1928, 6)', () => {

@@ -1,6 +1,8 @@
 import process from 'node:process';
+import v8 from 'node:v8';
+import vm from 'node:vm';
 import { expect, jest, test } from '@jest/globals';
-import { HandshakePlaces } from '../../src/engine/bridge/handshake-places.ts';
+import { HandshakePlaces, PLACE_LIMITS } from '../../src/engine/bridge/handshake-places.ts';
 import { HandshakeQueue } from '../../src/engine/limits/handshake-queue.ts';
 
 function places(limits = { total: 4, perAddress: 2, minAgeMs: 500 }) {
@@ -44,7 +46,7 @@ test('handshakes that keep the server waiting are evicted, the oldest first; tho
 });
 
 test('silent connections of one address keep no agent of that address out', () => {
-  const { clock, enter } = places({ total: 4096, perAddress: 1024, minAgeMs: 500 });
+  const { clock, enter } = places(PLACE_LIMITS);
   for (let i = 0; i < 3000; i++) enter('attacker and agents');
   clock.now = 500;
   // All agents that connect in the time in which an attacker can fill the places again.
@@ -105,6 +107,11 @@ test('a queue that is empty does nothing', async () => {
   }
 });
 
+v8.setFlagsFromString('--expose-gc');
+const gc: unknown = vm.runInNewContext('gc');
+if (typeof gc !== 'function') throw new Error('there is no garbage collector to call');
+const collect = gc;
+
 test('addresses that have left cost no memory', () => {
   const { all } = places();
   const visit = (from: number, to: number): void => {
@@ -114,8 +121,21 @@ test('addresses that have left cost no memory', () => {
     }
   };
   visit(0, 10_000);
+  collect();
   const before = process.memoryUsage().heapUsed;
-  visit(10_000, 310_000);
-  // An entry for each address would take 60 MB, and what awaits the garbage collector less than half of that.
-  expect(process.memoryUsage().heapUsed - before).toBeLessThan(40 * 1024 * 1024);
+  visit(10_000, 60_000);
+  collect();
+  // An entry for each address would take 10 MB.
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(3 * 1024 * 1024);
+});
+
+test('a network of IPv6 counts as one address, of which each has a quarter of all places', () => {
+  const { clock, all, enter } = places(PLACE_LIMITS);
+  const taken = (from: (n: number) => string) => Array.from({ length: 1025 }, (_, n) => enter(from(n))).filter(Boolean).length;
+  expect(taken((n) => `2001:db8::${n.toString(16)}`)).toBe(1024);
+  expect(['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4'].map((address) => taken(() => address))).toEqual([1024, 1024, 1024, 0]);
+  clock.now = 499;
+  expect(enter('192.0.2.4')).toBeUndefined();
+  clock.now = 500;
+  expect([enter('192.0.2.4') !== undefined, all.size]).toEqual([true, 4096]);
 });

@@ -1,11 +1,14 @@
 import { once } from 'node:events';
 import type net from 'node:net';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
+import { PullSocket } from '../../src/wire/pull-socket.ts';
 import { eventually } from '../support/eventually.ts';
 import { LOGIN, startProxy } from '../support/http-proxy.ts';
 import { hashOf, receive, sendPayload } from '../support/payload.ts';
 import { closed, occupyPort, readAll, refusal, startTarget, visit } from '../support/target.ts';
 import { CLIENT, fresh, tunnelOf } from '../support/tunnel.ts';
+
+const loginField = `Proxy-Authorization: Basic ${Buffer.from(`${LOGIN.basicUser}:${LOGIN.basicPassword}`).toString('base64')}\r\n`;
 
 /** Says `request` and ends; everything that the proxy answers. */
 async function ask(port: number, request: string): Promise<string> {
@@ -357,4 +360,126 @@ test.each(
   more();
   await gone;
   expect(await eventually(() => server.engine.counts.visitors, (count) => count === 0)).toBe(0);
+});
+
+test('the first head of a visitor, each next request and the rest of its head have limits of their own; what follows the head has none', async () => {
+  const deadline = jest.spyOn(PullSocket.prototype, 'deadline');
+  const { port } = await startProxy({ proxyTiming: { headMs: 600_001, idleMs: 600_002 } });
+  const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+  const target = await startScript([answer, answer]);
+  const visitor = await visit(port);
+  for (let request = 0; request < 2; request++) {
+    visitor.write(`GET http://127.0.0.1:${target.port}/ HTTP/1.1\r\nHost: a\r\n\r\n`);
+    await readUntil(visitor, 'ok');
+  }
+  const own = deadline.mock.contexts[deadline.mock.calls.findIndex(([ms]) => ms === 600_001)];
+  const limits = () => deadline.mock.calls.filter((_, index) => deadline.mock.contexts[index] === own).map(([ms]) => ms);
+  expect(await eventually(limits, ({ length }) => length === 7)).toEqual([600_001, 600_001, undefined, 600_002, 600_001, undefined, 600_002]);
+  deadline.mockRestore();
+});
+
+test('what follows a request without a login is read as the next one only where no body can be there', async () => {
+  const { port } = await startProxy({ stored: { clients: [{ ...LOGIN, ...fresh }] } });
+  // Of two logins none counts.
+  const logins = loginField.repeat(2);
+  for (
+    const [head, answers] of [
+      ['CONNECT a.example:1 HTTP/1.1\r\n', 2],
+      ['GET http://a.example/ HTTP/1.1\r\n', 2],
+      ['GET http://a.example/ HTTP/1.1\r\nConnection: close\r\n', 1],
+      ['GET http://a.example/ HTTP/1.0\r\n', 1],
+      ['POST http://a.example/ HTTP/1.1\r\nContent-Length: 0\r\n', 2],
+      ['POST http://a.example/ HTTP/1.1\r\nContent-Length: 3\r\n', 1],
+      ['POST http://a.example/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n', 1],
+    ] as const
+  ) {
+    const answer = await ask(port, `${head}Host: a\r\n${logins}\r\nGET http://a.example/ HTTP/1.1\r\nHost: a\r\n\r\n`);
+    const found = [/^HTTP\/1\.1 407 /gm, /^Connection: close\r$/gm].map((pattern) => answer.match(pattern)?.length ?? 0);
+    expect([head, ...found]).toEqual([head, answers, 2 - answers]);
+  }
+});
+
+test('a visitor of a client with one connection goes from target to target, and one who leaves ends the request on a kept connection', async () => {
+  const { server, port, id } = await startProxy({ stored: { clients: [{ ...CLIENT, ...fresh, maxConnections: 1 }] } });
+  const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+  const [one, two] = [await startScript([answer]), await startScript([answer])];
+  const request = (target: { readonly port: number }) => `GET http://127.0.0.1:${target.port}/ HTTP/1.1\r\nHost: a\r\n\r\n`;
+  const visitor = await visit(port);
+  for (const target of [one, two]) {
+    visitor.write(request(target));
+    await readUntil(visitor, 'ok');
+  }
+  visitor.write(request(two));
+  await eventually(() => two.asked.length, (asked) => asked === 2);
+  const [kept] = two.connections;
+  visitor.resetAndDestroy();
+  if (kept) await closed(kept);
+  await eventually(() => server.engine.tunnelState(id)?.connections, (open) => open === 0);
+
+  const third = await startTarget((socket) => socket.end('hello'));
+  const again = await visit(port);
+  again.write(request(one));
+  await eventually(() => one.asked.length, (asked) => asked === 2);
+  one.connections[1]?.write(answer);
+  await readUntil(again, 'ok');
+  again.write(`CONNECT ${third.address} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  expect(await readUntil(again, 'hello')).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test('a visitor of HTTP/1.0 gets no interim response; one whose kept connection ends without an answer is disconnected', async () => {
+  const { port } = await startProxy();
+  const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+  const target = await startScript([`HTTP/1.1 103 Early Hints\r\n\r\n${answer}`, answer]);
+  expect(await ask(port, `GET http://127.0.0.1:${target.port}/ HTTP/1.0\r\nHost: a\r\n\r\n`)).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*ok$/);
+  const visitor = await visit(port);
+  const request = `GET http://127.0.0.1:${target.port}/ HTTP/1.1\r\nHost: a\r\n\r\n`;
+  visitor.write(request);
+  await readUntil(visitor, 'ok');
+  visitor.write(request);
+  await eventually(() => target.asked.length, (asked) => asked === 3);
+  target.connections[1]?.end();
+  expect(String(await readAll(visitor))).toBe('');
+});
+
+test('one address has 256 visitors without a connection to a target; those that come to that are disconnected, and new ones refused', async () => {
+  const { server, port, id } = await startProxy();
+  const target = await startTarget();
+  const [kept, last] = [await visit(port), await visit(port)];
+  const sockets: net.Socket[] = [];
+  for (const visitor of [kept, last]) {
+    const accepted = target.accepted();
+    visitor.write(`GET http://${target.address}/ HTTP/1.1\r\nHost: a\r\n\r\n`);
+    const socket = await accepted;
+    await readUntil(socket, '\r\n\r\n');
+    sockets.push(socket);
+  }
+  sockets[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+  await readUntil(kept, 'ok');
+  const refused = () => server.engine.tunnelState(id)?.refusals['capacity'] ?? 0;
+  await Promise.all(Array.from({ length: 256 }, () => visit(port)));
+  expect(await refusal(port)).toBe('ECONNRESET');
+  expect(refused()).toBe(1);
+  sockets[0]?.end();
+  await closed(kept);
+  expect(refused()).toBe(2);
+  sockets[1]?.write('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok');
+  expect(String(await readAll(last))).toMatch(/ok$/);
+  expect(refused()).toBe(3);
+});
+
+test('a visitor who is no longer admitted when the request comes gets 503', async () => {
+  const { server, port, id } = await startProxy({ stored: { clients: [{ ...LOGIN, ...fresh }] } });
+  const heads = ['GET http://127.0.0.1:1/ HTTP/1.1\r\nHost: a\r\n', 'CONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: a\r\n'];
+  const visitors = await Promise.all(heads.map(async (head) => {
+    const visitor = await visit(port);
+    visitor.write(`${head}\r\n`);
+    await readUntil(visitor, '407 Proxy Authentication Required\n');
+    return visitor;
+  }));
+  await server.engine.apply({ kind: 'blackIpList', list: ['127.0.0.1'] });
+  for (const [index, visitor] of visitors.entries()) {
+    visitor.end(`${heads[index]}${loginField}\r\n`);
+    expect(String(await readAll(visitor))).toMatch(/^[^]*HTTP\/1\.1 503 /);
+  }
+  expect(server.engine.tunnelState(id)?.refusals).toEqual({ globalBlackList: 2 });
 });

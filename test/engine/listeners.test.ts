@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { WantedHost, WantedTunnel } from '../../src/engine/face.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
-import { closed, occupyPort, readAll, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
+import { closed, occupyPort, readAll, refusal, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
 import { CLIENT, fresh, openTunnel, startAgent, startEngine, type TestEngine, tunnelOf } from '../support/tunnel.ts';
 import { hostOf } from '../support/vhost.ts';
 
@@ -24,8 +24,9 @@ test('the listeners of stored tunnels are open when they have been loaded, and c
   const tunnel = { ...tunnelOf({ port: await freePort() }), ...fresh };
   const { engine } = await startEngine({ stored: { tunnels: [tunnel] } });
   expect(engine.tunnelState(tunnel.id)).toMatchObject({ running: true });
+  const lease = await engine.reservePort({ mode: 'tcp', port: 0, serverIp: '127.0.0.1' });
   await engine.close();
-  await expect(visit(tunnel.port)).rejects.toThrow('ECONNREFUSED');
+  for (const port of [tunnel.port, lease.port]) await expect(visit(port)).rejects.toThrow('ECONNREFUSED');
 });
 
 describe('reserving a port', () => {
@@ -45,6 +46,7 @@ describe('reserving a port', () => {
       await expect(engine.reservePort({ mode: 'tcp', port, serverIp })).rejects.toMatchObject({
         name: 'PortUnavailableError',
         message: `port ${port} is occupied`,
+        holder: null,
       });
     }
   });
@@ -53,6 +55,7 @@ describe('reserving a port', () => {
     const { engine } = await startEngine();
     await expect(engine.reservePort({ mode: 'tcp', port: 0, serverIp: '203.0.113.7' })).rejects.toThrow('address 203.0.113.7 does not belong to this machine');
     await expect(engine.reservePort({ mode: 'tcp', port: 0, serverIp: 'localhost' })).rejects.toThrow('is not an IP address');
+    await expect(engine.reservePort({ mode: 'tcp', port: await freePort(), serverIp: '203.0.113.7' })).rejects.toMatchObject({ holder: undefined });
   });
 
   test('only allowed ports are taken, and any free one among them when none is named', async () => {
@@ -75,6 +78,12 @@ describe('reserving a port', () => {
     await expect(server.engine.reservePort(tunnel)).rejects.toThrow('held by another tunnel');
     await edit(server, { ...tunnel, enabled: false });
     await server.engine.releasePort((await server.engine.reservePort(tunnel)).id);
+  });
+
+  test('the port of a tunnel that is made stopped is free again', async () => {
+    const server = await startEngine();
+    const { port } = await openTunnel(server, { enabled: false });
+    expect(await refusal(port)).toBe('ECONNREFUSED');
   });
 
   test('a lease that was not used gives the old listener back when it stood in the way', async () => {
@@ -141,6 +150,8 @@ describe('changes of a running tunnel', () => {
     const { tunnel, visitor } = await serving(server);
     const lease = await server.engine.reservePort({ ...tunnel, port: 0, replaces: tunnel.id });
     await server.engine.apply({ kind: 'tunnel', tunnel: { ...tunnel, port: lease.port }, lease });
+    // The tunnel has taken it over.
+    await server.engine.releasePort(lease.id);
     await closed(visitor);
     expect(await roundTrip(await visit(lease.port), 'moved')).toBe('moved');
     await expect(visit(tunnel.port)).rejects.toThrow('ECONNREFUSED');

@@ -1,6 +1,6 @@
 import { expect, jest, test } from '@jest/globals';
 import { ClientUsage } from '../../src/engine/limits/client-usage.ts';
-import { Meter, Ticker } from '../../src/engine/limits/meter.ts';
+import { keptBytes, Meter, Ticker } from '../../src/engine/limits/meter.ts';
 import { CLIENT } from '../support/tunnel.ts';
 
 function meter(): { ticker: Ticker; meter: Meter } {
@@ -53,7 +53,7 @@ test('a reset subtracts what was counted until then; the rate is only what moves
   expect([m.inlet, m.export]).toEqual([30, 30]);
   expect([...ticker.takeChanged().tunnel]).toEqual([m.id]);
   ticker.tick();
-  expect(m.rate).toBe(140);
+  expect(m.traffic).toMatchObject({ rate: 140, inletRate: 100, exportRate: 40 });
   m.reset({ inletBytes: 5000, exportBytes: 5000 });
   expect([m.inlet, m.export]).toEqual([0, 0]);
   m.countExport(7);
@@ -94,5 +94,11 @@ test('the rate is that of the last second, for as long as bytes move', () => {
     expect(jest.getTimerCount()).toBe(0);
   } finally {
     jest.useRealTimers();
+  }
+});
+
+test('a record keeps what it has counted in one direction alone', () => {
+  for (const [inletBytes, exportBytes] of [[5, 0], [0, 6], [0, 0], [7, 8]] as const) {
+    expect(keptBytes({ inletBytes, exportBytes })).toEqual({ inletBytes, exportBytes });
   }
 });

@@ -68,3 +68,28 @@ test('ports of stopped tunnels are candidates if there are no others, and are as
   ports.unclaim(1, 9001);
   expect([...ports.candidates('tcp', '', () => 0)]).toEqual([9001, 9004, 9002]);
 });
+
+test('several tunnels can hold one port on addresses of their own, until each gives it up; a claim replaces the former one of its tunnel', () => {
+  const ports = book();
+  const addresses = ['127.0.0.1', '127.0.0.2', '127.0.0.3'];
+  for (const [index, serverIp] of addresses.entries()) ports.claim(claim(index + 1, 9001, { serverIp }));
+  ports.claim(claim(4, 9001, { mode: 'udp', serverIp: '127.0.0.2' }));
+  const holders = () => addresses.map((serverIp) => ports.holder(at(9001, serverIp)));
+  expect([holders(), ports.holder({ transport: 'udp', port: 9001, serverIp: '' })]).toEqual([[1, 2, 3], 4]);
+  ports.claim(claim(2, 9001, { serverIp: '127.0.0.2', enabled: false }));
+  expect(holders()).toEqual([1, undefined, 3]);
+  ports.claim(claim(2, 9001, { serverIp: '127.0.0.2' }));
+  for (const [id, left] of [[1, [undefined, 2, 3]], [3, [undefined, 2, undefined]], [2, [undefined, undefined, undefined]]] as const) {
+    ports.unclaim(id, 9001);
+    ports.unclaim(id, 9002);
+    expect(holders()).toEqual(left);
+  }
+  ports.unclaim(4, 9001);
+  expect(ports.holder({ transport: 'udp', port: 9001, serverIp: '' })).toBeUndefined();
+  ports.claim(claim(5, 9001));
+  ports.claim(claim(5, 9001, { enabled: false }));
+  ports.unclaim(6, 9001);
+  expect(ports.holder(at(9001))).toBeUndefined();
+  ports.claim(claim(5, 9001));
+  expect(() => ports.check(at(9001))).toThrow(expect.objectContaining({ holder: 5 }));
+});

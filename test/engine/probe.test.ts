@@ -1,7 +1,8 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { probeThrough } from '../../src/engine/bridge/probe.ts';
+import { MessageSocket } from '../../src/wire/message-socket.ts';
 import { Mux } from '../../src/wire/mux.ts';
 import { socketPair } from '../../src/wire/socket-pair.ts';
 import { eventually } from '../support/eventually.ts';
@@ -60,4 +61,24 @@ test('an agent that does not answer in time is named as the cause, and its strea
   await eventually(() => agent.streamCount, (count) => count === 0);
   server.close('');
   agent.close('');
+});
+
+test("an agent's answer is shown without what is no text, up to 1,000 characters, and leaves no timer", async () => {
+  jest.useFakeTimers();
+  try {
+    const [near, far] = socketPair({ remoteAddress: '192.0.2.1', remotePort: 7 });
+    const quiet = { onControl: () => undefined, onClose: () => undefined };
+    const server = new Mux(near, 'server', { ...quiet, onOpen: (stream) => stream.reset() });
+    const agent = new Mux(far, 'agent', { ...quiet, onOpen: (stream) => stream.join(new MessageSocket(`\u001b[31mno\n${'x'.repeat(1000)}`)) });
+    await jest.advanceTimersByTimeAsync(10);
+    const timers = jest.getTimerCount();
+    const answer = probeThrough({ open: (payload) => server.open(payload) }, '192.0.2.1:80', 1000);
+    await jest.advanceTimersByTimeAsync(10);
+    expect(await answer).toBe(`\ufffd[31mno\ufffd${'x'.repeat(992)}`);
+    expect(jest.getTimerCount()).toBe(timers);
+    server.close('');
+    agent.close('');
+  } finally {
+    jest.useRealTimers();
+  }
 });

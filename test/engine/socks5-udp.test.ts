@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { SocksClient, type SocksRemoteHost } from 'socks';
 import type { WantedTunnel } from '../../src/engine/face.ts';
+import { UdpAssociations } from '../../src/engine/socks/udp-associations.ts';
 import { dnsAnswer } from '../support/dns.ts';
 import { eventually } from '../support/eventually.ts';
 import { programPath } from '../support/find-program.ts';
@@ -115,6 +116,21 @@ test('loss of the agent, disabling the client and the connection limit end an as
   await server.engine.apply({ kind: 'client', client: { ...CLIENT, enabled: false } });
   await closed(control);
   expect(server.engine.tunnelState(id)?.connections).toBe(0);
+});
+
+test('an association whose port cannot be bound gives its place back; all addresses together have 1,024', async () => {
+  const associations = new UdpAssociations();
+  const open = (address: number, bind: () => Promise<never>) =>
+    associations.open({ remoteAddress: `192.0.2.${address}`, remotePort: 1 }, bind, () => undefined);
+  for (let times = 0; times < 65; times++) await expect(open(1, () => Promise.reject(new Error('no port')))).rejects.toThrow('no port');
+  let bound = 0;
+  const bind = () => {
+    bound++;
+    return new Promise<never>(() => undefined);
+  };
+  for (let n = 0; n < 1024; n++) void open(n % 16, bind);
+  expect(await open(16, bind)).toBeUndefined();
+  expect(bound).toBe(1024);
 });
 
 test('the associations of one address are limited', async () => {

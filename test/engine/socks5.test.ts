@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import net from 'node:net';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { SocksClient } from 'socks';
 import { netBackend } from '../../src/wire/net-socket.ts';
+import { PullSocket } from '../../src/wire/pull-socket.ts';
 import { curl } from '../support/curl.ts';
 import { eventually } from '../support/eventually.ts';
 import { startHttpTarget } from '../support/http-target.ts';
@@ -214,4 +215,34 @@ test('if the visitor disconnects while the agent dials, the dial is canceled', a
   expect(server.engine.tunnelState(id)?.connections).toBe(1);
   visitor.resetAndDestroy();
   await eventually(() => server.engine.tunnelState(id)?.connections, (open) => open === 0);
+});
+
+test('a visitor who is no longer admitted when the request comes is refused by the general reply', async () => {
+  const { server, port, id } = await startProxy();
+  const visitors = [await visit(port), await visit(port)];
+  for (const visitor of visitors) {
+    visitor.write(hex('050100'));
+    await once(visitor, 'data');
+  }
+  await server.engine.apply({ kind: 'blackIpList', list: ['127.0.0.1'] });
+  for (const [index, command] of ['01', '03'].entries()) {
+    visitors[index]?.end(hex(`05${command}0001 7f000001 0050`));
+    const visitor = visitors[index];
+    expect(visitor && (await readAll(visitor)).toString('hex')).toBe('05010001000000000000');
+  }
+  expect(server.engine.tunnelState(id)?.refusals).toEqual({ globalBlackList: 2 });
+});
+
+test('the messages of a visitor have one limit of time, which ends with the request', async () => {
+  const deadline = jest.spyOn(PullSocket.prototype, 'deadline');
+  const { port } = await startProxy({ proxyTiming: { headMs: 600_001 } });
+  const limits = () => {
+    const own = deadline.mock.contexts[deadline.mock.calls.findIndex(([ms]) => ms === 600_001)];
+    return deadline.mock.calls.filter((_, index) => deadline.mock.contexts[index] === own).map(([ms]) => ms);
+  };
+  const visitor = await visit(port);
+  visitor.write(hex('050100 05030001 00000000 0000'));
+  await eventually(limits, ({ length }) => length === 2);
+  expect(limits()).toEqual([600_001, undefined]);
+  deadline.mockRestore();
 });

@@ -32,3 +32,12 @@ test.each([[32, true], [33, false]])('the requests for %i targets are kept: %s',
   const rotation = new TargetRotation({ kind: 'tcp' }, targetsOf(count));
   expect(rotation.next === rotation.next).toBe(kept);
 });
+
+test('other targets continue the order of the former ones, also if they are fewer', () => {
+  const [a = '', b = '', c = '', d = ''] = targetsOf(4);
+  const before = new TargetRotation({ kind: 'tcp' }, [a, b, c]);
+  tries(before, 2);
+  const next = (targets: readonly string[]) => tries(new TargetRotation({ kind: 'tcp' }, targets, before), 1)[0];
+  expect([next([a, b, c, d]), next([a, b]), next([a])]).toEqual([[c, d, a, b], [a, b], [a]]);
+  expect(new TargetRotation({ kind: 'tcp' }, [], before).next).toBeUndefined();
+});

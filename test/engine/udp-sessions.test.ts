@@ -3,7 +3,7 @@ import { UdpSessions } from '../../src/engine/tunnels/udp-sessions.ts';
 import { DatagramBudget, DatagramSocket } from '../../src/wire/datagram-socket.ts';
 
 /** Adds a visitor's session; `ended` holds the ports of those that were ended cleanly. */
-function add(sessions: UdpSessions, port: number, ended: number[], address = '127.0.0.1'): void {
+function add(sessions: UdpSessions, port: number, ended: number[], address = '127.0.0.1') {
   const session = new DatagramSocket({
     remoteAddress: address,
     remotePort: port,
@@ -12,7 +12,7 @@ function add(sessions: UdpSessions, port: number, ended: number[], address = '12
     onClose: () => sessions.remove({ address, port }, session),
   });
   session.attach({ onData: () => undefined, onEnd: () => ended.push(port), onDrain: () => undefined, onClose: () => undefined });
-  sessions.add({ address, port }, session);
+  return { session, used: sessions.add({ address, port }, session) };
 }
 
 test('beyond the limit, the least recently used session is evicted', () => {
@@ -82,4 +82,38 @@ test('without sessions, no timer is left', () => {
   } finally {
     jest.useRealTimers();
   }
+});
+
+test('an answer marks a session as used, and no longer one that was evicted', () => {
+  const sessions = new UdpSessions(60_000, { total: 3, perAddress: 3, fair: 3 });
+  const ended: number[] = [];
+  const [first, second] = [1, 2, 3].map((port) => add(sessions, port, ended));
+  add(sessions, 4, ended);
+  first?.used();
+  second?.used();
+  for (const port of [5, 6, 7, 8]) add(sessions, port, ended);
+  expect(ended).toEqual([1, 3, 4, 2, 5]);
+  sessions.closeAll();
+});
+
+test('the end of a session that was evicted does not end the next one of the same visitor', () => {
+  const sessions = new UdpSessions(60_000, { total: 1, perAddress: 1, fair: 1 });
+  const ended: number[] = [];
+  const { session } = add(sessions, 1, ended);
+  add(sessions, 2, ended);
+  add(sessions, 1, ended);
+  session.destroy();
+  expect([ended, sessions.use({ address: '127.0.0.1', port: 1 }) !== undefined]).toEqual([[1, 2], true]);
+  sessions.closeAll();
+});
+
+test('a tunnel has 4,096 sessions; beyond that, holders with more than 64 lose theirs first', () => {
+  const sessions = new UdpSessions(60_000);
+  const ended: number[] = [];
+  for (let n = 0; n < 4096 - 65; n++) add(sessions, n, ended, `10.0.${n >> 6}.1`);
+  for (let n = 5000; n < 5065; n++) add(sessions, n, ended, '192.0.2.1');
+  expect(ended).toEqual([]);
+  for (const port of [1, 2]) add(sessions, port, ended, `198.51.100.${port}`);
+  expect(ended).toEqual([5000, 0]);
+  sessions.closeAll();
 });

@@ -39,10 +39,15 @@ test('every visitor has a session of its own, which sees only its own answers; t
   const server = await startEngine();
   await startAgent(server);
   const [one, two] = [await udpEcho('one '), await udpEcho('two ')];
-  const { port, id } = await openTunnel(server, { mode: 'udp', targets: [one.address, two.address] });
+  const tunnel = await openTunnel(server, { mode: 'udp', targets: [one.address, two.address] });
+  const { port, id } = tunnel;
   const visitors = [await udpPeer(), await udpPeer(), await udpPeer()];
   const answers = [];
-  for (const [i, visitor] of visitors.entries()) answers.push(String(await visitor.ask(`from ${i}`, port)), String(await visitor.ask(`again ${i}`, port)));
+  for (const [i, visitor] of visitors.entries()) {
+    answers.push(String(await visitor.ask(`from ${i}`, port)), String(await visitor.ask(`again ${i}`, port)));
+    // A change continues the order.
+    if (i === 0) await server.engine.apply({ kind: 'tunnel', tunnel });
+  }
   expect(answers).toEqual(['one from 0', 'one again 0', 'two from 1', 'two again 1', 'one from 2', 'one again 2']);
   expect([one.senders.length, two.senders.length]).toEqual([2, 1]);
   expect(server.engine.tunnelState(id)?.connections).toBe(3);

@@ -1,10 +1,12 @@
 import { expect, test } from '@jest/globals';
 import pino from 'pino';
 import { type VisitedTunnel, VisitorSession } from '../../src/engine/bridge/visitor-session.ts';
-import { MAX_VISITS, Visits } from '../../src/engine/tunnels/visits.ts';
+import { Visits } from '../../src/engine/tunnels/visits.ts';
 import { FairQueue } from '../../src/stream-handlers/fair-queue.ts';
 import { Batch } from '../../src/wire/batch.ts';
 import { Frame } from '../../src/wire/frames.ts';
+import type { ByteSocket } from '../../src/wire/socket.ts';
+import { ASK_DIRECT } from '../../src/wire/visit-messages.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -12,6 +14,9 @@ import { eventually } from '../support/eventually.ts';
 function visited() {
   const visits = new Visits();
   let moves = 0;
+  /** What became of the streams of its visitors. */
+  const streams: unknown[] = [];
+  const passedOn = (kind: string) => ({ remoteAddress, remotePort, local }: ByteSocket): void => void streams.push([kind, remoteAddress, remotePort, local]);
   const tunnel: VisitedTunnel = {
     id: 1,
     client: { online: true, crypt: false, compress: false },
@@ -20,12 +25,17 @@ function visited() {
     enter: (session) => visits.enter(session),
     leave: (session) => visits.leave(session),
     moved: () => moves++,
-    tooMany: () => undefined,
-    onVisitor: () => undefined,
-    onDirect: () => undefined,
+    tooMany: () => streams.push('too many'),
+    onVisitor: passedOn('visitor'),
+    onDirect: passedOn('direct'),
   };
+  class Socket extends EmptySocket {
+    override readonly remoteAddress = '192.0.2.1';
+    override readonly remotePort = 7;
+    readonly local = { address: '192.0.2.2', port: 8 };
+  }
   const visit = (index: number) => {
-    const socket = new EmptySocket();
+    const socket = new Socket();
     const session = new VisitorSession({
       id: String(index),
       key: Buffer.alloc(32),
@@ -39,13 +49,13 @@ function visited() {
     });
     return { socket, session };
   };
-  return { visits, visit, moves: () => moves };
+  return { visits, visit, streams, moves: () => moves };
 }
 
 test('a tunnel can have 1,000 visitors, and another one after one disconnects', () => {
   const { visits, visit } = visited();
   const sockets: EmptySocket[] = [];
-  for (let index = 0; index < MAX_VISITS; index++) {
+  for (let index = 0; index < 1000; index++) {
     expect(visits.full).toBe(false);
     const { socket, session } = visit(index);
     sockets.push(socket);
@@ -71,4 +81,35 @@ test('the tunnel is notified of each change of a path, and of nothing else', asy
   await eventually(() => session.path, (path) => path === 'relay' && moves() > 0);
   expect(moves()).toBe(2);
   visits.closeAll('tunnel-stopped');
+});
+
+test('of the connections that a visitor opens at once, two begin, some wait, and the others are too many; each has the addresses of its session', async () => {
+  const { visits, visit, streams } = visited();
+  const { socket } = visit(1);
+  const receive = (write: (batch: Batch) => void): void => {
+    const batch = new Batch();
+    write(batch);
+    batch.drainTo((bytes) => socket.sink?.onData(Buffer.from(bytes)));
+  };
+  const addresses = ['192.0.2.1', 7, { address: '192.0.2.2', port: 8 }];
+  receive((batch) => {
+    for (const id of [2, 4, 6, 8]) batch.frame(Frame.OPEN, id, id === 4 ? ASK_DIRECT : undefined);
+  });
+  expect(streams.splice(0)).toEqual([['visitor', ...addresses], ['direct', ...addresses], 'too many']);
+  await eventually(() => streams.splice(0), (all) => all.length > 0).then((all) => expect(all).toEqual([['visitor', ...addresses]]));
+  // One that is reset while it waits does not begin.
+  receive((batch) => {
+    for (const id of [10, 12, 14]) batch.frame(Frame.OPEN, id);
+    batch.frame(Frame.RST, 14);
+    batch.frame(Frame.OPEN, 16);
+  });
+  for (let iteration = 0; iteration < 3; iteration++) await new Promise(setImmediate);
+  expect(streams.map((stream) => Array.isArray(stream) ? stream[0] : stream)).toEqual(['visitor', 'visitor', 'too many']);
+  visits.closeAll('tunnel-stopped');
+});
+
+test('2,000 sessions of visitors may begin at once, and 20 a second', () => {
+  const visits = new Visits();
+  const begun = (now: number, times: number) => Array.from({ length: times }, () => visits.mayBegin(now)).filter(Boolean).length;
+  expect([begun(0, 2001), begun(1000, 21)]).toEqual([2000, 20]);
 });

@@ -1,3 +1,4 @@
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { requestedHost } from '../../rules/host-name.ts';
 import { parseBasic } from '../../rules/login.ts';
 import { type PullSocket, SocketGoneError } from '../../wire/pull-socket.ts';
@@ -142,7 +143,7 @@ export class HttpProxyVisitor {
   }
 
   async #tunnel(target: string): Promise<void> {
-    this.#dropKept();
+    await this.#leaveKept();
     const { socket, result } = this.#dial(target);
     const dialed = await result;
     if (dialed !== 'connected') throw refusalFor(dialed);
@@ -151,7 +152,7 @@ export class HttpProxyVisitor {
   }
 
   async #forward(request: Forward): Promise<boolean> {
-    const kept = this.#takeKept(request.target);
+    const kept = await this.#takeKept(request.target);
     const { socket: upstream, result } = kept ? { socket: kept, result: undefined } : this.#dial(request.target);
     this.#socket.onGone = () => upstream.destroy();
     const body = new BodyEnd(request.body);
@@ -230,9 +231,9 @@ export class HttpProxyVisitor {
   }
 
   /** The connection of the previous request, if it leads to the same target and is still usable. */
-  #takeKept(target: string): PullSocket | undefined {
+  async #takeKept(target: string): Promise<PullSocket | undefined> {
     if (this.#kept?.target !== target || !this.#kept.socket.idle) {
-      this.#dropKept();
+      await this.#leaveKept();
       return undefined;
     }
     const { socket } = this.#kept;
@@ -240,6 +241,14 @@ export class HttpProxyVisitor {
     socket.onEnded = undefined;
     socket.onGone = undefined;
     return socket;
+  }
+
+  /** Drops the kept connection for another one. It counts until the next iteration of the event loop, and the client may be at its limit. */
+  async #leaveKept(): Promise<void> {
+    if (!this.#kept) return;
+    this.#dropKept();
+    await nextIteration();
+    if (this.#socket.gone) throw new SocketGoneError('the visitor has left meanwhile');
   }
 
   #dropKept(): void {
