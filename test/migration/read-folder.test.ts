@@ -398,6 +398,19 @@ test('what is the hash of a password is none, and what may be a password stays',
   ]);
 });
 
+test('what NPS skips is left out, and writes that never finished are named', () => {
+  const folder = npsFolder({ users: `null\n*#*${npsText([npsUser({ Id: 2 })])}\n\n*#*`, global: ' null ' });
+  for (const name of ['users.json', 'hosts.json', 'global.json', 'nps.conf']) writeFileSync(path.join(folder, `${name}.tmp`), '{');
+  const { set, problems, leftOut, remarks } = readNpsFolder(folder);
+  expect([problems, set.users.map(({ id }) => id)]).toEqual([[], [2]]);
+  expect(leftOut).toEqual([{ source: 'users.json: record 1', text: 'is null: NPS skips it, too' }]);
+  expect(remarks.filter((remark) => remark.includes('.tmp')).toSorted()).toEqual(
+    ['global.json', 'hosts.json', 'nps.conf', 'users.json'].map((name) => `${name}.tmp is a write that never finished: it is not read.`),
+  );
+  writeFileSync(path.join(folder, 'global.json'), ' \n');
+  expect(readNpsFolder(folder).problems).toEqual([]);
+});
+
 test('a separator may be anywhere, also where one part of the file ends that is read at once', () => {
   const megabyte = 1024 * 1024;
   for (let cut = 0; cut <= 4; cut++) {

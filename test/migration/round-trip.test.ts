@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -321,6 +321,14 @@ test('an export leaves out what agents have declared, and names all that is lost
       ].map((line) => expect.stringMatching(line)),
     );
   }
+});
+
+test.each(['clients.json', 'tasks.json', 'hosts.json', 'users.json', 'global.json'])('an export leaves a folder alone that has a file %s', async (name) => {
+  const store = await databases.openEmpty();
+  const directory = scratchDirectory();
+  writeFileSync(path.join(directory, name), '');
+  await expect(writeFolder(store.db, directory, 'Y', 0)).rejects.toThrow(`${path.join(directory, name)} exists already`);
+  expect(readdirSync(directory)).toEqual([name]);
 });
 
 test('an export has all records where there are more than are read at once', async () => {

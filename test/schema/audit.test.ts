@@ -128,6 +128,26 @@ eitherDialect('the audit log', (databases) => {
     expect([resourceName({ remark: 'before' }, null), resourceName(null, { remark: '' }), resourceName(null, { id: 1 })]).toEqual(['before', null, null]);
   });
 
+  test('takes more entries than one statement has, and gives each its id', async () => {
+    const { services: { store } } = await openTestSchema(databases);
+    const row = {
+      callerKind: 'admin',
+      callerId: null,
+      method: '',
+      tokenName: '',
+      address: '',
+      resource: 'client',
+      action: 'update',
+      before: null,
+      after: null,
+    };
+    const many = Array.from({ length: 2001 }, (_, n) => ({ ...row, at: new Date(n), resourceId: String(n) }));
+    const added = await store.transaction((tx) => addAuditEntries(tx, many));
+    const select = { id: true, resourceId: true } as const;
+    expect(added.map(({ id, resourceId }) => ({ id, resourceId }))).toEqual(await store.db.auditEntry.findMany({ select, orderBy: { id: 'asc' } }));
+    expect(added.map(({ resourceId }) => resourceId)).toEqual(many.map(({ resourceId }) => resourceId));
+  });
+
   test('has none for a change that was refused', async () => {
     const api = await openTestSchema(databases);
     expect(await api.code('mutation { createClient(input: { remark: "x", ownerId: 99 }) { id } }')).toBe('OWNER_NOT_FOUND');

@@ -281,6 +281,12 @@ eachDialect('counters', (databases) => {
     }
   });
 
+  test.each(['client', 'tunnel', 'host'] as const)('of which only those of a %s are current are stored without the others', async (kind) => {
+    const store = await databases.openEmpty();
+    await store.saveCounters(batchOf(100, await seeded(store)), { isCurrent: (of) => of === kind });
+    expect((await store.db.counter.findMany()).map((row) => row.kind)).toEqual([kind]);
+  });
+
   test('of more records than one statement takes are all stored', async () => {
     const store = await databases.openEmpty();
     const ids = await seedClients(store, 2001);

@@ -109,6 +109,17 @@ test.each([
   opened.close();
 });
 
+test('the log has why the database is not usable in one line, and other errors as they are', () => {
+  const note = (cause: object) => failureNote(adapter(cause));
+  expect(note({ originalCode: '53100', originalMessage: 'no space\nleft' })).toEqual({ code: 'DATABASE_FULL', reason: 'left' });
+  expect(note({ kind: 'ConnectionClosed' })).toEqual({ code: 'DATABASE_UNAVAILABLE', reason: 'ConnectionClosed' });
+  const prisma = Object.assign(new Error('\nInvalid call\n\nCannot reach it'), { code: 'P1001' });
+  expect(failureNote(prisma)).toEqual({ code: 'DATABASE_UNAVAILABLE', reason: 'Cannot reach it' });
+  const several = Object.assign(new AggregateError([new Error('one'), new Error('two')]), { code: 'ECONNREFUSED' });
+  expect(failureNote(several)).toEqual({ code: 'DATABASE_UNAVAILABLE', reason: 'one; two' });
+  for (const other of [new Error('oops'), 'text', null]) expect(failureNote(other)).toEqual({ err: other });
+});
+
 test('errors are sent between threads with what matters of them, and Prisma gets them in its form', () => {
   expect(failureOf(new NulError())).toEqual({ message: 'a text for the database holds a NUL character', nul: true });
   expect(failureOf(new TooLongError('x'))).toEqual({ message: 'x', tooLong: true });

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import pg from 'pg';
 import pino from 'pino';
 import { DatabasePresence, type PresenceOptions } from '../../src/store/database-presence.ts';
@@ -62,6 +62,22 @@ describeWith('initdb', 'servers on a PostgreSQL database', () => {
     await eventually(() => lost.length, (count) => count > 0);
     expect(lost[0]).toBe('another server is running on this database');
     await Promise.all([server.close(), administrator.end(), second.end()]);
+  });
+
+  test('whose connection gets no answer say that the database is silent, do not lead, and connect again', async () => {
+    const open = await opener();
+    const silences: boolean[] = [];
+    const server = await open({ onSilent: (silent) => silences.push(silent) });
+    const asked = jest.spyOn(pg.Client.prototype, 'query').mockImplementationOnce(() => Promise.reject(new Error('Query read timeout')));
+    const leading: boolean[] = [];
+    await eventually(() => leading.push(server.leads), () => silences.length === 1);
+    expect([silences, server.leads]).toEqual([[true], false]);
+    const connected = jest.spyOn(pg.Client.prototype, 'connect').mockImplementationOnce(() => Promise.reject(new Error('timeout expired')));
+    await eventually(() => silences.length, (count) => count === 3);
+    expect([silences, server.leads, connected.mock.calls.length]).toEqual([[true, true, false], true, 2]);
+    asked.mockRestore();
+    connected.mockRestore();
+    await server.close();
   });
 
   test('log once why they cannot connect again', async () => {

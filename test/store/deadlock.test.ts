@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import pg from 'pg';
+import { untilNoDeadlock } from '../../src/store/deadlock.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
 import { testDatabases } from '../support/database.ts';
 import { describeWith } from '../support/programs.ts';
@@ -27,4 +28,17 @@ describeWith('initdb', 'a server that starts while others store their state', ()
     expect(await store.db.client.findMany({ select: { connected: true } })).toEqual([{ connected: false }]);
     expect(await store.db.tunnel.findMany({ select: { running: true, rate: true } })).toEqual([{ running: false, rate: 0n }]);
   });
+});
+
+test.each([
+  ['P2034', 4, 5, 'done'],
+  ['P2034', 5, 5, 'failed'],
+  ['P2028', 1, 1, 'failed'],
+])('after the error %s, %i times, a transaction has run %i times and has %s', async (code, failures, attempts, outcome) => {
+  let tried = 0;
+  const work = async () => {
+    if (++tried <= failures) throw Object.assign(new Error('failed'), { code });
+    return 'done';
+  };
+  expect([await untilNoDeadlock(work).catch((error: Error) => error.message), tried]).toEqual([outcome, attempts]);
 });

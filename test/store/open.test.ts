@@ -6,6 +6,7 @@ import pg from 'pg';
 import pino from 'pino';
 import { ChangeLog } from '../../src/store/change-log.ts';
 import { databaseFailure } from '../../src/store/database-failure.ts';
+import { databasePlace } from '../../src/store/database-place.ts';
 import { reserveIds } from '../../src/store/hot/bulk.ts';
 import { applyMigrations, readMigrations } from '../../src/store/migrations.ts';
 import { copyName, databaseFileName, sqliteMigrations } from '../../src/store/sqlite.ts';
@@ -62,6 +63,7 @@ eachDialect('an opened store', (databases) => {
       ids.push(await create());
     }
     await db.client.deleteMany();
+    await reserve('Client', 7);
     ids.push(await create());
     await reserve('User', 5);
     ids.push((await db.user.create({ data: { username: 'alice', passwordHash: '' } })).id, await create());
@@ -170,6 +172,19 @@ describe('a database address', () => {
     expect(message).toBe(
       "can't reach the database at 127.0.0.1:1/adit: connect ECONNREFUSED 127.0.0.1:1; check that PostgreSQL runs and answers there, and the setting database_url",
     );
+  });
+
+  test.each([
+    ['postgresql://adit:hush-hush@db.example:5433/adit', 'db.example:5433/adit'],
+    ['postgresql://adit@db.example/adit', 'db.example:5432/adit'],
+    ['postgresql:///adit', 'localhost:5432/adit'],
+    ['postgresql://adit:hush-hush@localhost/adit?host=/run/postgresql', '/run/postgresql:5432/adit'],
+  ])('%s is named as %s', (url, place) => {
+    expect(databasePlace(url)).toBe(place);
+  });
+
+  test('may also begin with postgres://', async () => {
+    await expect(open('postgres://adit@127.0.0.1:1/adit')).rejects.toThrow(/^can't reach the database at 127\.0\.0\.1:1\/adit: connect ECONNREFUSED/);
   });
 
   test('of another kind, or broken, is refused without being repeated', async () => {

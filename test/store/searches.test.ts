@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
+import { RowsTooLongError } from '../../src/store/errors.ts';
 import { searchAudit } from '../../src/store/hot/audit.ts';
 import type { HotQuery } from '../../src/store/hot/binder.ts';
 import { clientConditions } from '../../src/store/hot/conditions.ts';
@@ -118,6 +119,11 @@ describeWith('initdb', 'a search that works for too long on PostgreSQL', () => {
     // Reading the stamps takes 20 s.
     await pool.query(`CREATE VIEW "SearchSegment" AS SELECT 'Client' AS resource, 0 AS segment, length(pg_sleep(20)::text) AS stamp`);
     await expect(reader.search({ table: 'Client', text: 'x', withoutSecrets: false, where: {} })).rejects.toMatchObject({ name: 'SearchTooBroadError' });
+    // Rows with too much text are not read to their end, and the pool goes on.
+    const texts = (most: number) => reader.rows({ text: `SELECT repeat('x', 100) AS text FROM generate_series(1, 3)`, values: [], most });
+    await expect(texts(299)).rejects.toBeInstanceOf(RowsTooLongError);
+    expect(await texts(300)).toHaveLength(3);
+    expect([pool.totalCount, pool.idleCount]).toEqual([1, 1]);
     await reader.close();
     await pool.end();
     await server.stop();

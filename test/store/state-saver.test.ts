@@ -1,4 +1,5 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
+import { NotFollowedError } from '../../src/store/change-log.ts';
 import type { CounterBatch } from '../../src/store/hot/counters.ts';
 import { StateSaver } from '../../src/store/state-saver.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
@@ -117,6 +118,17 @@ test('what the rows lack of a record is forgotten when its traffic is reset', as
   saver.trafficReset('tunnel', 1);
   await saver.stop();
   expect(written).toEqual([[], ['1=9', '2=9'], ['2=9']]);
+});
+
+test('counters that may be from before a reset of traffic are stored later, without a word', async () => {
+  const { source, restored } = recorded();
+  const log = new LogRecorder();
+  const tried = jest.fn<() => Promise<void>>().mockRejectedValueOnce(new NotFollowedError()).mockResolvedValue();
+  const saver = new StateSaver(source, { saveCounters: tried, tryWrite: () => Promise.reject(new Error('not asked for')) }, log.logger);
+  await saver.save();
+  expect([tried.mock.calls.length, restored.map(({ tunnels }) => tunnels[0]?.id), log.entries]).toEqual([1, [1], []]);
+  await saver.save();
+  expect([tried.mock.calls.length, restored.length, log.entries]).toEqual([2, 1, []]);
 });
 
 test('keeps what could not be saved, logs it, and continues', async () => {

@@ -26,6 +26,13 @@ test('while the file is locked, the first write waits 5 s, those behind it that 
   expect(refused).toHaveLength(2);
   jest.advanceTimersByTime(30);
   expect(refused).toEqual(['first 5', 'behind 5', 'late 5.1']);
+  // A lock that nobody has seen for more than a second counts as another one.
+  jest.advanceTimersByTime(1100);
+  add('of a new lock');
+  jest.advanceTimersByTime(4900);
+  expect(refused).toHaveLength(3);
+  jest.advanceTimersByTime(200);
+  expect(refused).toHaveLength(4);
 });
 
 test('writes have the connection one at a time, in their order, and a lock that was released is forgotten', () => {
