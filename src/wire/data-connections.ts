@@ -53,7 +53,6 @@ export class DataConnections {
     this.#dialing.delete(id);
     if (this.#closed || this.#all.has(id) || this.#all.size >= this.#limits.most || (this.#side === 'agent' && !known)) {
       socket.destroy(true);
-      waiting?.reset();
       return;
     }
     const connection = new DataConnection(id, socket, () => this.#all.delete(id));

@@ -101,8 +101,8 @@ export class Mux implements SocketSink, FrameSink, StreamHost, QueuedSession {
     this.#heardOutOfBand = options.heardOutOfBand ?? (() => 0);
     this.#heartbeat = setInterval(() => this.#tick(), heartbeatMs / 2);
     socket.attach(this);
-    // Otherwise a later heartbeat does.
-    if (handlers.onDataConnectionsWanted && !options.dataAfterMs) setImmediate(() => this.#connections.refill());
+    // Those that are to wait come with a later heartbeat.
+    if (handlers.onDataConnectionsWanted) setImmediate(() => this.#connections.refill());
   }
 
   /** Streams that are open now. */

@@ -334,7 +334,7 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   }
 
   #parkIfCongested(): void {
-    if (!this.#host.congested || this.#outbound || this.#parked || this.#closed) return;
+    if (!this.#host.congested || this.#parked || this.#closed) return;
     this.#parked = true;
     this.#host.park(this);
   }

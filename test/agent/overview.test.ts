@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { Overview } from '../../src/agent/overview.ts';
-import type { OverviewRow } from '../../src/wire/overview.ts';
+import { type OverviewRow, overviewParts } from '../../src/wire/overview.ts';
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -69,4 +69,16 @@ test('no more parts are kept than those that reach 10,000 rows', async () => {
   overview.add({ type: 'overview', rows: rows(2, 9999), last: false });
   overview.add({ type: 'overview', rows: rows(1, 20_000), last: true });
   expect((await asked)?.length).toBe(10_001);
+});
+
+test('rows are sent in parts of 40,000 bytes at most, in their order, and the last part says that it is', () => {
+  const bytes = Buffer.byteLength(JSON.stringify(row(1)));
+  const sized = (id: number, size: number): OverviewRow => ({ ...row(id), error: 'x'.repeat(size - bytes) });
+  const ids = (sizes: readonly number[]) =>
+    Array.from(overviewParts(sizes.map((size, id) => sized(id, size))), ({ type, rows: all, last }) => [type, all.map(({ id }) => id), last]);
+  expect(ids([])).toEqual([['overview', [], true]]);
+  expect(ids([20_000, 20_000, 20_000, 20_001, 1000])).toEqual([['overview', [0, 1], false], ['overview', [2], false], ['overview', [3, 4], true]]);
+  // Bytes, not characters.
+  const umlauts = Array.from(overviewParts([{ ...sized(0, 20_000), host: 'ä'.repeat(100) }, sized(1, 19_850)]));
+  expect(umlauts.length).toBe(2);
 });

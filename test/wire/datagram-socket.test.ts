@@ -97,3 +97,71 @@ test('borrowed bytes are copied before they are given back, and what is left of 
   socket.write(Buffer.from('o'));
   expect(seen.datagrams.map(String)).toEqual(['one', 'two']);
 });
+
+test('a budget holds exactly 256 KB', () => {
+  const budget = new DatagramBudget();
+  expect([budget.take(MAX_WAITING), budget.take(1)]).toEqual([true, false]);
+  budget.give(1);
+  expect([budget.take(2), budget.take(1), MAX_WAITING]).toEqual([false, true, 256 * 1024]);
+});
+
+test('64 KB are sent without waiting for others, what is dropped is reported once, and both before the end', async () => {
+  const { socket, seen } = open();
+  socket.send(Buffer.alloc(65_532));
+  expect(seen.sent).toEqual([]);
+  socket.send(Buffer.alloc(0));
+  expect(seen.sent.map(({ length }) => length)).toEqual([65_536]);
+  socket.drop();
+  await nextIteration();
+  expect(seen.sent.slice(1)).toEqual([Buffer.from('ffff00000001', 'hex')]);
+  socket.drop();
+  socket.drop();
+  socket.send(Buffer.from('x'));
+  socket.close();
+  expect([seen.sent.slice(2), seen.ended]).toEqual([[Buffer.from('000178ffff00000002', 'hex')], 1]);
+  socket.drop();
+  await nextIteration();
+  expect([seen.sent.length, seen.ended]).toEqual([3, 1]);
+});
+
+test('datagrams that are sent before there is a stream wait for it', async () => {
+  const sent: string[] = [];
+  const socket = new DatagramSocket({
+    remoteAddress: '192.0.2.1',
+    remotePort: 7,
+    budget: new DatagramBudget(),
+    onDatagram: () => undefined,
+    onClose: () => undefined,
+  });
+  expect([socket.remoteAddress, socket.remotePort, socket.send(Buffer.from('early'))]).toEqual(['192.0.2.1', 7, true]);
+  socket.attach({ onData: (chunk) => sent.push(chunk.toString('latin1', 2)), onEnd: () => undefined, onDrain: () => undefined, onClose: () => undefined });
+  expect(sent).toEqual([]);
+  await nextIteration();
+  expect(sent).toEqual(['early']);
+});
+
+test('a session that was destroyed sends and delivers nothing more, also in the middle of a chunk, and says so once', async () => {
+  const { socket, seen } = open();
+  socket.send(Buffer.from('never'));
+  socket.destroy();
+  socket.destroy();
+  socket.end();
+  expect([socket.send(Buffer.from('x')), socket.write(Buffer.from('000161', 'hex'))]).toEqual([false, true]);
+  await nextIteration();
+  expect(seen).toEqual({ datagrams: [], dropped: 0, sent: [], ended: 0, closed: 1 });
+  const got: string[] = [];
+  const closing: DatagramSocket = new DatagramSocket({
+    remoteAddress: '',
+    remotePort: 0,
+    budget: new DatagramBudget(),
+    onDatagram: (bytes) => {
+      got.push(String(bytes));
+      closing.destroy();
+    },
+    onClose: () => got.push('closed'),
+  });
+  let closes = 0;
+  closing.attach({ onData: () => undefined, onEnd: () => undefined, onDrain: () => undefined, onClose: () => closes++ });
+  closing.write(Buffer.from('000161000162', 'hex'));
+  expect([got, closes]).toEqual([['a', 'closed'], 1]);
+});

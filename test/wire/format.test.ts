@@ -109,9 +109,14 @@ const KEY = 'the key of the peer';
 const ID = keyIdOf(KEY);
 
 /** The handshake of a peer that was written by its description alone. */
-async function shake(role: number, secret?: Buffer, key = KEY) {
+async function shake(role: number, secret?: Buffer, key = KEY, info = withLength({ version: '1' })) {
   const connection = new Connection(secret);
-  const offered = acceptHandshake(connection, { timeoutMs: 100_000, keyOf: () => KEY });
+  const asked: unknown[] = [];
+  const keyOf = (...of: readonly [Role, string]): string => {
+    asked.push(of);
+    return KEY;
+  };
+  const offered = acceptHandshake(connection, { timeoutMs: 100_000, keyOf });
   const hello = Buffer.concat([Buffer.from('ADIT'), Buffer.of(1, role), hex(ID), Buffer.alloc(32, 7), hex('01020304')]);
   connection.sink?.onData(hello);
   await new Promise(setImmediate);
@@ -119,15 +124,15 @@ async function shake(role: number, secret?: Buffer, key = KEY) {
   expect([challenge.length, challenge.toString('latin1', 0, 5)]).toEqual([37, 'ADIT\x01']);
   const mac = (purpose: string, ...parts: Buffer[]) =>
     createHmac('sha256', key).update(Buffer.concat([Buffer.from(purpose), hello, challenge, secret ?? Buffer.alloc(0), ...parts])).digest();
-  const info = withLength({ version: '1' });
   connection.sink?.onData(Buffer.concat([mac('agent', info), info]));
-  return { offer: await offered, connection, mac };
+  return { offer: await offered, connection, mac, asked };
 }
 
 test.each<[number, Role, string]>([[0, 'mux', ''], [1, 'data', ''], [2, 'visit', 'secret'], [3, 'node', 'secret'], [4, 'standby', '']])(
   'the handshake for role %i',
   async (number, role, secret) => {
-    const { offer, connection, mac } = await shake(number, secret === '' ? undefined : Buffer.from(secret));
+    const { offer, connection, mac, asked } = await shake(number, secret === '' ? undefined : Buffer.from(secret));
+    expect(asked).toEqual([[role, ID]]);
     expect(offer).toMatchObject({ role, keyId: ID, proven: true, info: { version: '1' }, connection: 0x0102_0304 } satisfies Partial<Offer>);
     const body = { welcome: 'x' };
     const sessionKey = offer.accept(body);
@@ -135,6 +140,26 @@ test.each<[number, Role, string]>([[0, 'mux', ''], [1, 'data', ''], [2, 'visit',
     expect(sessionKey).toEqual(mac('session'));
   },
 );
+
+test('messages of a handshake have 4096 bytes at most', async () => {
+  const sized = (bytes: number) => ({ text: 'x'.repeat(bytes - 11) });
+  const { offer, connection } = await shake(0, undefined, KEY, withLength(sized(4096)));
+  expect(offer.info).toEqual(sized(4096));
+  expect(() => offer.accept(sized(4097))).toThrow(expect.objectContaining({ code: 'garbage' }));
+  expect(connection.written()).toEqual(Buffer.alloc(0));
+  offer.accept(sized(4096));
+  expect(connection.written().length).toBe(1 + 32 + 2 + 4096);
+  await expect(shake(0, undefined, KEY, withLength(sized(4097)))).rejects.toMatchObject({ code: 'garbage' });
+});
+
+test('a role that this version does not know is refused', async () => {
+  const connection = new Connection();
+  const offered = acceptHandshake(connection, { timeoutMs: 100_000, keyOf: () => KEY });
+  connection.sink?.onData(Buffer.concat([Buffer.from('ADIT'), Buffer.of(1, 5), hex(ID), Buffer.alloc(36)]));
+  await expect(offered).rejects.toMatchObject({ code: 'garbage' });
+  expect(connection.written()).toEqual(Buffer.alloc(0));
+  connection.destroy();
+});
 
 test('refusals, to a peer that has proven its key, to another one, and to one that was not read', async () => {
   const refusal = { code: 'x', text: 'why' };
@@ -146,10 +171,16 @@ test('refusals, to a peer that has proven its key, to another one, and to one th
   unknown.offer.refuse(refusal);
   expect(unknown.connection.written()).toEqual(Buffer.concat([Buffer.of(0), withLength(refusal)]));
   const unread = new Connection();
-  refuseUnread(unread, refusal, () => undefined);
+  let closed = 0;
+  refuseUnread(unread, refusal, () => closed++);
   const written = unread.written();
   expect(written.subarray(0, 5)).toEqual(Buffer.from('ADIT\x01'));
   expect(written.subarray(37)).toEqual(Buffer.concat([Buffer.of(0), withLength(refusal)]));
+  for (const connection of [proven.connection, unknown.connection, unread]) {
+    expect([connection.ended, closed]).toEqual([true, 0]);
+    connection.destroy();
+  }
+  expect(closed).toBe(1);
 });
 
 test('the proof that a node has another key', () => {

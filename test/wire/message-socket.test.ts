@@ -68,3 +68,15 @@ test('of a message, 16 KB are kept, as a copy', () => {
   socket.end();
   expect(seen).toEqual([`received ${'a'.repeat(16_384)}`]);
 });
+
+test.each([10, 100_000])('of a message, %i bytes are kept if its receiver says so; the own one may be bytes', async (most) => {
+  const seen: Buffer[] = [];
+  const own = Buffer.from([0xff, 0]);
+  const socket = new MessageSocket(own, (message) => message && seen.push(message), most);
+  socket.attach({ onData: (chunk) => seen.push(chunk), onEnd: () => undefined, onDrain: () => undefined, onClose: () => undefined });
+  await nextIteration();
+  const parts = [Buffer.alloc(most - 1, 'a'), Buffer.from('bc')];
+  for (const part of parts) socket.write(part);
+  socket.end();
+  expect(seen).toEqual([own, Buffer.concat(parts).subarray(0, most)]);
+});

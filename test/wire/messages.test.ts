@@ -7,6 +7,7 @@ import { directMessageSchema } from '../../src/wire/direct-messages.ts';
 import { refusalSchema } from '../../src/wire/handshake-error.ts';
 import { nodeInfoSchema, nodeMessageSchema, nodeRequestSchema, nodeWelcomeSchema } from '../../src/wire/node-messages.ts';
 import { openRequestSchema } from '../../src/wire/open.ts';
+import { areSeveral, otherServersSchema } from '../../src/wire/other-servers.ts';
 import { serverMessageSchema, sessionMessageSchema, welcomeSchema } from '../../src/wire/session-messages.ts';
 import { doubtSchema } from '../../src/wire/standby-messages.ts';
 import { fromVisitorSchema, toVisitorSchema, visitorInfoSchema, visitWelcomeSchema } from '../../src/wire/visit-messages.ts';
@@ -98,4 +99,13 @@ test('of a declaration that cannot be read, as much is read as can be', () => {
   }
   expect(readUnreadable({ type: 'tunnel', name: 'web', tunnel: { mode: 'tcp', port: 70_000 } })?.problem).toMatch(/^tunnel\.port: /);
   for (const other of [{ type: 'overview' }, {}, null]) expect(readUnreadable(other)).toBeUndefined();
+});
+
+test('other servers are reached by a name or an address, and any of them is one', () => {
+  const hosts = ['a-b.example', '192.0.2.1', '2001:db8::1', 'FE80::A', 'a'.repeat(253), '', 'a b', '[::1]', 'a'.repeat(254), 'ä'];
+  const accepted = (host: string): boolean => otherServersSchema.safeParse({ type: 'servers', servers: [{ host, port: 1, tlsPort: 65_535 }] }).success;
+  expect(hosts.map((host) => accepted(host))).toEqual([true, true, true, true, true, false, false, false, false, false]);
+  const server = { host: 'a', port: 1, tlsPort: 2 };
+  const several = [{ servers: [], here: false }, { servers: [], here: true }, { servers: [server], here: false }, { servers: [server], here: true }];
+  expect(several.map((others) => areSeveral(others))).toEqual([false, true, true, true]);
 });

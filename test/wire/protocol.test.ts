@@ -2,10 +2,12 @@ import { brotliCompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Batch } from '../../src/wire/batch.ts';
+import { ControlQueue } from '../../src/wire/control-queue.ts';
 import { Frame, FrameReader, ProtocolError, type FrameType } from '../../src/wire/frames.ts';
-import { Mux } from '../../src/wire/mux.ts';
+import { Mux, type MuxHandlers, type MuxOptions, type Side } from '../../src/wire/mux.ts';
 import { decodeOpen, encodeOpen, type OpenRequest } from '../../src/wire/open.ts';
 import type { ByteSocket } from '../../src/wire/socket.ts';
+import { EmptySocket } from '../support/empty-socket.ts';
 import { deferred, socketPair } from '../support/wire.ts';
 
 const sockets: ByteSocket[] = [];
@@ -186,6 +188,172 @@ test('a peer that says nothing is given up between 12 and 12.5 s after it was la
   } finally {
     jest.useRealTimers();
   }
+});
+
+/** A session without a network. */
+function session(side: Side = 'server', options: MuxOptions = { heartbeatMs: 3_600_000 }, handlers: Partial<MuxHandlers> = {}) {
+  const socket = new EmptySocket();
+  const ended: unknown[][] = [];
+  const mux = new Mux(socket, side, { onOpen: () => {}, onControl: () => {}, onClose: (...end) => ended.push(end), ...handlers }, options);
+  return { mux, socket, ended };
+}
+
+/** What was written to a socket, as [type, stream, length of the payload]. */
+function written(socket: EmptySocket): Array<readonly [number, number, number]> {
+  const seen: Array<readonly [number, number, number]> = [];
+  const note = (type: FrameType) => (stream: number, payload: Buffer) => void seen.push([type, stream, payload.length]);
+  new FrameReader({ onDataFrame: note(Frame.DATA), onFrame: (type, stream, payload) => note(type)(stream, payload) }).push(Buffer.from(socket.received, 'hex'));
+  return seen;
+}
+
+const nextIteration = (): Promise<void> =>
+  new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+
+type Ending = (mux: Mux) => void;
+
+test.each<readonly [string, Ending, boolean]>([
+  ['the test ends it', (mux) => mux.close('the test ends it'), false],
+  ['the peer closed the connection', (mux) => mux.onEnd(), false],
+  ['the connection was closed', (mux) => mux.onClose(), false],
+  ['the connection was lost: why', (mux) => mux.onClose(new Error('why')), false],
+  ['protocol error: unknown frame type 99', (mux) => mux.onData(frame(99, 1, EMPTY)), true],
+  ['protocol error: the most control messages wait for this session, and too many for all', (mux) => mux.onQueueFull(), true],
+  ['protocol error: a control message that is no JSON', (mux) => mux.onData(frame(Frame.CONTROL, 0, EMPTY)), true],
+  ['the peer does not read: 4194349 bytes of answers wait for it', (mux) => {
+    // Beside the frames that open and reset streams.
+    for (let n = 0; n < 64; n++) mux.sendControl({ text: 'x'.repeat(65_516) });
+  }, true],
+])('a session that ended as "%s" says so once, with how many streams it cut off, and whether the peer is at fault', async (reason, end, atFault) => {
+  const { mux, socket, ended } = session();
+  const locals = Array.from({ length: 3 }, () => new EmptySocket());
+  for (const local of locals) mux.open(EMPTY)?.join(local);
+  mux.open(EMPTY)?.reset();
+  const data = [new EmptySocket(), new EmptySocket()];
+  mux.addDataConnection(data[0] ?? socket, 1);
+  end(mux);
+  await nextIteration();
+  mux.addDataConnection(data[1] ?? socket, 3);
+  expect(data.map(({ destroyed }) => destroyed)).toEqual([true, true]);
+  expect(ended).toEqual([[reason, 3, atFault]]);
+  expect([locals.every(({ destroyed }) => destroyed), mux.streamCount, mux.open(EMPTY)]).toEqual([true, 0, undefined]);
+  const { length } = socket.received;
+  for (const again of [() => mux.close('again'), () => mux.onClose(), () => mux.sendControl({}), () => mux.whenTaken(() => ended.push(['taken']))]) again();
+  mux.onData(frame(Frame.OPEN, 2, EMPTY));
+  await nextIteration();
+  expect([ended.length, mux.streamCount, socket.received.length]).toEqual([1, 0, length]);
+});
+
+test('a session that is closed sends what waits, then why; the peer has a second to close the connection', () => {
+  jest.useFakeTimers();
+  try {
+    const { mux, socket } = session();
+    mux.open(Buffer.from('abc'))?.reset();
+    mux.close('why', { type: 'bye' });
+    expect(written(socket)).toEqual([[Frame.OPEN, 1, 3], [Frame.RST, 1, 0], [Frame.CONTROL, 0, 14]]);
+    expect([socket.ended, socket.destroyed]).toEqual([true, false]);
+    jest.advanceTimersByTime(999);
+    expect(socket.destroyed).toBe(false);
+    jest.advanceTimersByTime(1);
+    expect([socket.destroyed, jest.getTimerCount()]).toEqual([true, 0]);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('a session that is over processes no more of the control messages that wait', async () => {
+  const controlQueue = new ControlQueue(Number.MIN_VALUE);
+  let processed = 0;
+  const { mux } = session('server', { controlQueue, heartbeatMs: 3_600_000 }, {
+    onControl: () => {
+      processed++;
+      for (const began = performance.now(); performance.now() === began;);
+    },
+  });
+  for (let n = 0; n < 3; n++) mux.onData(frame(Frame.CONTROL, 0, Buffer.from('{}')));
+  expect([processed, controlQueue.holds(mux)]).toEqual([1, true]);
+  mux.close('done');
+  expect(controlQueue.holds(mux)).toBe(false);
+  for (let n = 0; n < 3; n++) await nextIteration();
+  expect(processed).toBe(1);
+});
+
+test('control messages and credit overtake what else waits, everything of a stream stays in order', () => {
+  const { mux, socket } = session();
+  const stream = mux.open(EMPTY, true);
+  if (!stream) throw new Error('there is space');
+  mux.addDataConnection(new EmptySocket(), 1);
+  mux.sendData(1, Buffer.alloc(3), true);
+  mux.sendPacked(1, Buffer.alloc(5), false);
+  mux.moveOut(stream, undefined);
+  mux.sendFin(1);
+  mux.sendReset(1);
+  mux.sendWindow(1, 7);
+  mux.sendControl({});
+  mux.close('done');
+  expect(written(socket)).toEqual([
+    [Frame.WINDOW, 1, 4],
+    [Frame.CONTROL, 0, 2],
+    [Frame.OPEN, 1, 0],
+    [Frame.DATA, 1, 3],
+    [Frame.PACKED, 1, 5],
+    [Frame.MOVE, 1, 4],
+    [Frame.FIN, 1, 0],
+    [Frame.RST, 1, 0],
+  ]);
+});
+
+test('each heartbeat sends a sign of life, and asks for the data connections that are missing', () => {
+  jest.useFakeTimers();
+  try {
+    const wanted: number[][] = [];
+    const options = { heartbeatMs: 1000, heardOutOfBand: () => performance.now() };
+    const { mux, socket } = session('agent', options, { onDataConnectionsWanted: (ids) => wanted.push(ids) });
+    expect(wanted).toEqual([]);
+    jest.advanceTimersByTime(1);
+    expect(wanted).toEqual([[3, 5, 7, 9, 10, 12, 14, 16]]);
+    mux.dataConnectionFailed(5);
+    jest.advanceTimersByTime(1998);
+    expect(wanted.length).toBe(1);
+    jest.advanceTimersByTime(1001);
+    expect(wanted.slice(1)).toEqual([[17]]);
+    expect(written(socket)).toEqual(Array.from({ length: 3 }, () => [Frame.PING, 0, 0]));
+    mux.close('done');
+    // The timer that closes the connection.
+    expect(jest.getTimerCount()).toBe(1);
+    const later = session('agent', { ...options, dataAfterMs: 1600 }, { onDataConnectionsWanted: (ids) => wanted.push(ids) });
+    jest.advanceTimersByTime(1599);
+    expect(wanted.length).toBe(2);
+    jest.advanceTimersByTime(1000);
+    expect(wanted.length).toBe(3);
+    later.mux.close('done');
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('a control message and a request may have 64 KB', () => {
+  const { mux, socket } = session();
+  mux.sendControl({ text: 'x'.repeat(65_525) });
+  expect(() => mux.sendControl({ text: 'x'.repeat(65_526) })).toThrow(expect.objectContaining({ name: 'ProtocolError' }));
+  expect([mux.open(Buffer.alloc(65_536))?.id, mux.open(Buffer.alloc(65_537))]).toEqual([1, undefined]);
+  mux.close('done');
+  expect(written(socket)).toEqual([[Frame.CONTROL, 0, 65_536], [Frame.OPEN, 1, 65_536]]);
+});
+
+test('a session has 65,536 streams, of both sides together; further ones of the peer are reset', async () => {
+  let opened = 0;
+  const { mux, socket } = session('server', undefined, { onOpen: () => opened++ });
+  const ours = mux.open(EMPTY);
+  const opens = Buffer.concat(Array.from({ length: 65_536 }, (_, n) => frame(Frame.OPEN, 2 + 2 * n, EMPTY)));
+  mux.onData(opens);
+  expect([opened, mux.streamCount, mux.open(EMPTY)]).toEqual([65_535, 65_536, undefined]);
+  ours?.reset();
+  expect(mux.open(EMPTY)?.id).toBe(3);
+  await nextIteration();
+  expect(written(socket)).toEqual([[Frame.OPEN, 1, 0], [Frame.RST, 131_072, 0], [Frame.RST, 1, 0], [Frame.OPEN, 3, 0]]);
+  mux.onClose();
 });
 
 test('requests are read from the payload of OPEN, however often and of however many kinds, and what is none is none', () => {

@@ -1,7 +1,11 @@
 import { expect, test } from '@jest/globals';
+import { joinedEnds } from '../../src/wire/joined-ends.ts';
 import { socketPair } from '../../src/wire/socket-pair.ts';
 import { writeLent } from '../../src/wire/spare-buffers.ts';
 import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
+import { type StreamHooks, StreamResetError } from '../../src/wire/stream.ts';
+import { withOrigin } from '../../src/wire/with-origin.ts';
+import { EmptySocket } from '../support/empty-socket.ts';
 import { eventually } from '../support/eventually.ts';
 
 const origin = { remoteAddress: '192.0.2.1', remotePort: 7 };
@@ -234,3 +238,153 @@ test('a sink that is attached while another one is called begins in a later iter
 });
 
 const silent: SocketSink = { onData: () => {}, onEnd: () => {}, onDrain: () => {}, onClose: () => {} };
+
+test('both ends have the addresses of the origin', () => {
+  const full = { ...origin, local: { address: '192.0.2.2', port: 443 } };
+  for (const socket of socketPair(full)) expect(socket).toMatchObject(full);
+});
+
+test('64 KB may wait for a reader, and none when it is closed', () => {
+  const { one, other } = pair();
+  other.pause();
+  expect([one.write(Buffer.alloc(65_536)), one.pending, one.write(Buffer.alloc(1)), one.pending]).toEqual([true, 65_536, false, 65_537]);
+  other.destroy();
+  expect(one.pending).toBe(0);
+});
+
+test('a reader that takes over reads although the one before had paused, and learns that the pair is closed', async () => {
+  const { one, other } = pair();
+  await new Promise(setImmediate);
+  other.pause();
+  one.write(Buffer.from('waits'));
+  const second = new Notes();
+  other.attach(second);
+  await new Promise(setImmediate);
+  expect(second.seen).toEqual(['waits']);
+  one.destroy();
+  await new Promise(setImmediate);
+  const third = new Notes();
+  other.attach(third);
+  await new Promise(setImmediate);
+  expect([second.seen.at(-1), third.seen]).toEqual(['close: the other end was closed', ['close: the other end was closed']]);
+});
+
+test('a connection that a proxy passes on has the addresses of its origin, and is the same in everything else', () => {
+  const calls: unknown[][] = [];
+  const inner = new Proxy(new EmptySocket(), {
+    get: (target, key): unknown =>
+      key === 'pending'
+        ? 5
+        : typeof Reflect.get(target, key) === 'function'
+        ? (...given: unknown[]) => (calls.push([key, ...given]), key === 'write')
+        : undefined,
+  });
+  const full = { ...origin, local: { address: '192.0.2.2', port: 443 } };
+  const socket = withOrigin(inner, full);
+  expect(socket).toMatchObject({ ...full, pending: 5 });
+  const [bytes, taken, sink] = [Buffer.from('a'), () => undefined, new Notes()];
+  expect(socket.write(bytes, taken)).toBe(true);
+  socket.attach(sink);
+  socket.unread(bytes);
+  socket.pause();
+  socket.resume();
+  socket.end();
+  socket.destroy(true);
+  socket.destroy();
+  expect(calls).toEqual([['write', bytes, taken], ['attach', sink], ['unread', bytes], ['pause'], ['resume'], ['end'], ['destroy', true], [
+    'destroy',
+    undefined,
+  ]]);
+});
+
+/** A local socket of a joined end. */
+class Local extends EmptySocket {
+  full = false;
+  paused = false;
+  override write(chunk: Buffer, taken?: () => void): boolean {
+    super.write(chunk, taken);
+    return !this.full;
+  }
+  override pause(): void {
+    this.paused = true;
+  }
+  override resume(): void {
+    this.paused = false;
+  }
+}
+
+/** Two ends that are joined with their sockets, and what their owners learned. @param from the side that comes first */
+function joined(from: number) {
+  const ends = joinedEnds();
+  const all = ends.map((end) => {
+    const seen: unknown[] = [];
+    const local = new Local();
+    const hooks: StreamHooks = {
+      onSent: (bytes) => seen.push(['sent', bytes]),
+      onReceived: (bytes) => seen.push(['received', bytes]),
+      onClose: (error) => seen.push(error),
+    };
+    end.join(local, hooks);
+    return { end, local, seen };
+  });
+  const [one, other] = from === 0 ? all : all.toReversed();
+  if (!one || !other) throw new Error('there are two');
+  return { one, other };
+}
+
+test.each([0, 1])('two ends that are joined pass bytes on, wait for each other, and end one after the other (from %i)', (from) => {
+  const { one, other } = joined(from);
+  one.local.sink?.onData(Buffer.from('a'));
+  other.local.full = true;
+  one.local.sink?.onData(Buffer.from('bcd'));
+  expect([other.local.received, one.local.received, one.local.paused, other.local.paused]).toEqual(['61626364', '', true, false]);
+  other.local.sink?.onDrain();
+  expect(one.local.paused).toBe(false);
+  expect([one.seen, other.seen]).toEqual([[['sent', 1], ['sent', 3]], [['received', 1], ['received', 3]]]);
+  for (const { seen } of [one, other]) seen.length = 0;
+  one.local.sink?.onEnd();
+  expect([one.local.ended, other.local.ended]).toEqual([false, true]);
+  other.local.sink?.onEnd();
+  one.local.sink?.onClose();
+  expect([one.end.over, other.end.over, one.seen]).toEqual([false, false, []]);
+  other.local.sink?.onClose();
+  expect([one.end.over, other.end.over, one.seen, other.seen]).toEqual([true, true, [undefined], [undefined]]);
+  expect([one.local.destroyed, other.local.destroyed]).toEqual([false, false]);
+});
+
+test.each<readonly [string, (all: ReturnType<typeof joined>) => void]>([
+  ['is reset', ({ one }) => one.end.reset()],
+  ['has lost its socket', ({ one }) => one.local.sink?.onClose(new Error('lost'))],
+  ['has lost its socket after both ends', ({ one, other }) => {
+    for (const { local } of [one, other]) local.sink?.onEnd();
+    one.local.sink?.onClose(new Error('lost'));
+  }],
+  ['whose socket was closed before its own end', ({ one, other }) => {
+    other.local.sink?.onEnd();
+    one.local.sink?.onClose();
+  }],
+  ['whose socket was closed before the end of the other one', ({ one }) => {
+    one.local.sink?.onEnd();
+    one.local.sink?.onClose();
+  }],
+])('an end that %s resets the other one, and both owners learn it once', (_, end) => {
+  for (const from of [0, 1]) {
+    const all = joined(from);
+    end(all);
+    all.other.end.reset();
+    for (const { end: each, local, seen } of [all.one, all.other]) {
+      expect([each.over, local.destroyed, seen]).toEqual([true, true, [expect.any(StreamResetError)]]);
+    }
+  }
+});
+
+test('a socket for an end that is over is closed, and its owner learns it', () => {
+  const [near, far] = joinedEnds();
+  near.reset();
+  for (const end of [near, far]) {
+    const local = new Local();
+    const seen: unknown[] = [];
+    end.join(local, { onClose: (error) => seen.push(error) });
+    expect([local.destroyed, seen]).toEqual([true, [expect.any(StreamResetError)]]);
+  }
+});

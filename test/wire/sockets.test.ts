@@ -1,14 +1,21 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import dns from 'node:dns/promises';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
+import os from 'node:os';
 import process from 'node:process';
 import { setImmediate as nextIteration } from 'node:timers/promises';
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { BaseSocket } from '../../src/wire/base-socket.ts';
 import { BACKEND_NAMES, socketsBy } from '../../src/wire/backends.ts';
-import type { ByteSocket, SocketSink } from '../../src/wire/socket.ts';
-import { LOOK_MS } from '../../src/wire/socket-watch.ts';
+import type { Handle } from '../../src/wire/captured-handle.ts';
+import { captureParts } from '../../src/wire/captured-parts.ts';
+import { failureOf } from '../../src/wire/failure-behind-end.ts';
+import { byteSocket, netBackend } from '../../src/wire/net-socket.ts';
+import type { ByteSocket, ListenOptions, SocketSink } from '../../src/wire/socket.ts';
+import { LOOK_MS, NOT_WATCHED, socketWatch } from '../../src/wire/socket-watch.ts';
 import { isShort, sized } from '../support/endurance.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusedPort, startTarget } from '../support/target.ts';
@@ -59,6 +66,55 @@ describe.each(backends.flatMap((backend) => [{ name: backend.name, backend, secu
   'connections by $name',
   ({ backend, secure }) => {
     const pair = () => socketPair(secure, backend);
+
+    /** The same, of a listener that resets sockets after a second of which one direction is over. */
+    async function halfClosing() {
+      const listen = (options: ListenOptions) => backend.listen({ ...options, halfClosedMs: 1000 });
+      const { dialed, accepted } = await socketPair(secure, { ...backend, listen });
+      if (!(dialed instanceof BaseSocket) || !(accepted instanceof BaseSocket)) throw new Error('every socket is one');
+      return { dialed, accepted };
+    }
+
+    test('an accepted socket of which one direction is over is reset when nothing has moved in the other for a while; what it still sends moves', async () => {
+      const { dialed, accepted } = await halfClosing();
+      expect([dialed, accepted].map(({ halfClosedMs }) => halfClosedMs)).toEqual([Number.POSITIVE_INFINITY, 1000]);
+      const ended = deferred<void>();
+      const closed = new Promise<Error | undefined>((resolve) => accepted.attach({ ...IDLE, onEnd: () => ended.resolve(), onClose: resolve }));
+      let read = 0;
+      dialed.attach({
+        ...IDLE,
+        onData: (chunk) => {
+          read += chunk.length;
+        },
+      });
+      dialed.pause();
+      // It is looked at when it only sends.
+      dialed.end();
+      expect(dialed.watchPlace).not.toBe(NOT_WATCHED);
+      await ended.promise;
+      // The test alone looks at it.
+      socketWatch.delete(accepted);
+      accepted.write(Buffer.alloc(20_000_000));
+      await settled(() => accepted.pending);
+      expect([accepted.look(0), accepted.look(999)]).toEqual([true, true]);
+      dialed.resume();
+      await eventually(() => read, (bytes) => bytes === 20_000_000);
+      await eventually(() => accepted.pending, (bytes) => bytes === 0);
+      expect([accepted.look(1000), accepted.look(1999)]).toEqual([true, true]);
+      expect(accepted.look(2000)).toBe(false);
+      expect((await closed)?.message).toBe('one direction was over, and nothing moved in the other');
+      dialed.destroy();
+    });
+
+    test('a write after our end closes the socket with an error', async () => {
+      const { dialed, accepted } = await pair();
+      accepted.attach(IDLE);
+      const closed = closing(dialed);
+      dialed.end();
+      dialed.write(Buffer.from('too late'));
+      expect((await closed)?.message).toBe('write after end');
+      accepted.destroy();
+    });
 
     test('what waits to be sent counts as taken when the socket is destroyed', async () => {
       const { dialed, accepted } = await pair();
@@ -394,4 +450,143 @@ test('what comes in pieces while a socket is handed over comes in order, behind 
   expect(got).toEqual(['first one']);
   await nextIteration();
   expect(got).toEqual(['first one', 'second onetwothree', 'second ended', 'second closed']);
+});
+
+test('why a connection ended, by its descriptor', () => {
+  expect(failureOf(-1)).toBeUndefined();
+  const [empty, full] = [openSync('/dev/null', 'r'), openSync(import.meta.filename, 'r')];
+  expect([failureOf(empty), failureOf(full)?.message]).toEqual([undefined, 'more came after the end']);
+  for (const descriptor of [empty, full]) closeSync(descriptor);
+  expect(failureOf(full)).toMatchObject({ code: 'EBADF' });
+});
+
+test('sockets that another part of the program made are half-closed for as long as it says', () => {
+  const made = [byteSocket(new net.Socket()), byteSocket(new net.Socket(), undefined, 1000)];
+  expect(made).toMatchObject([{ halfClosedMs: Number.POSITIVE_INFINITY }, { halfClosedMs: 1000 }]);
+  for (const socket of made) socket.destroy();
+});
+
+test('only a listener with TLS has a certificate that can be renewed', async () => {
+  const listener = await netBackend.listen({ host: '127.0.0.1', port: 0, onSocket: () => undefined, onError: () => undefined });
+  expect(() => listener.renew(identity)).toThrow('has no certificate');
+  await listener.close();
+});
+
+/** What the handles of all captured sockets have. */
+const allHandles: Handle = (await captureParts()).Tcp.prototype;
+const captured = await socketsBy('captured');
+
+describe('with the clock of the test,', () => {
+  const spies: Array<{ mockRestore(): void }> = [];
+  afterEach(() => {
+    jest.useRealTimers();
+    for (const spy of spies.splice(0)) spy.mockRestore();
+    syncBuiltinESMExports();
+  });
+
+  const UNREACHABLE = -os.constants.errno.EHOSTUNREACH;
+
+  /** Connections get this status at once; 0 = no answer. @returns the addresses that are tried, in order */
+  function connecting(statusOf: (address: string) => number): string[] {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    const tried: string[] = [];
+    for (const name of ['connect', 'connect6'] as const) {
+      spies.push(
+        jest.spyOn(allHandles, name).mockImplementation((_, address) => {
+          tried.push(address);
+          return statusOf(address);
+        }),
+      );
+    }
+    return tried;
+  }
+
+  /** What a name leads to; undefined = nobody ever says. */
+  function names(addresses: readonly string[] | undefined): void {
+    const found = addresses?.map((address) => ({ address, family: net.isIP(address) }));
+    const lookup = jest.spyOn(dns, 'lookup') as unknown as jest.SpiedFunction<() => Promise<unknown>>;
+    spies.push(lookup.mockImplementation(() => found ? Promise.resolve(found) : new Promise(() => undefined)));
+    syncBuiltinESMExports();
+  }
+
+  const failure = (host: string, timeoutMs = 1000) => captured.connect({ host, port: 7, timeoutMs }).catch((error: unknown) => error);
+
+  test.each([
+    [['192.0.2.1', '192.0.2.2', '2001:db8::1'], ['192.0.2.1', '2001:db8::1', '192.0.2.2']],
+    [['2001:db8::1', '2001:db8::2', '192.0.2.1', '192.0.2.2'], ['2001:db8::1', '192.0.2.1', '2001:db8::2', '192.0.2.2']],
+  ])('the addresses of a name (%p) are tried one after the other, and the error of the first one counts', async (addresses, order) => {
+    const tried = connecting((address) => address === addresses[0] ? -os.constants.errno.ECONNREFUSED : UNREACHABLE);
+    names(addresses);
+    expect(await failure('a.example')).toMatchObject({ name: 'AggregateError', code: 'ECONNREFUSED', errors: { length: addresses.length } });
+    expect(tried).toEqual(order);
+  });
+
+  test('the error of a single address is that of the system', async () => {
+    connecting(() => UNREACHABLE);
+    names(['192.0.2.1']);
+    expect(await failure('a.example')).toMatchObject({ code: 'EHOSTUNREACH', syscall: 'connect', message: 'connect EHOSTUNREACH 192.0.2.1:7' });
+  });
+
+  test('an address that does not answer is given up for the next one after a quarter of a second, the last one when the time is over', async () => {
+    const tried = connecting(() => 0);
+    names(['192.0.2.1', '192.0.2.2']);
+    const failed = failure('a.example');
+    let over = false;
+    void failed.then(() => {
+      over = true;
+    });
+    await jest.advanceTimersByTimeAsync(net.getDefaultAutoSelectFamilyAttemptTimeout() - 1);
+    expect(tried.length).toBe(1);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(tried.length).toBe(2);
+    await jest.advanceTimersByTimeAsync(1000 - net.getDefaultAutoSelectFamilyAttemptTimeout() - 1);
+    expect(over).toBe(false);
+    await jest.advanceTimersByTimeAsync(1);
+    expect(await failed).toMatchObject({ code: 'ETIMEDOUT' });
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test('a name that nobody looks up in time, and an address that does not answer in time, are timeouts', async () => {
+    connecting(() => 0);
+    names(undefined);
+    spies.push(jest.spyOn(net, 'connect').mockImplementation(() => new net.Socket()));
+    const all = [['a.example', failure('a.example')], ['192.0.2.1', failure('192.0.2.1')], [
+      '192.0.2.1',
+      netBackend.connect({ host: '192.0.2.1', port: 7, timeoutMs: 1000 }).catch((error: unknown) => error),
+    ]] as const;
+    let over = 0;
+    for (const [, failed] of all) void failed.then(() => over++);
+    await jest.advanceTimersByTimeAsync(999);
+    expect(over).toBe(0);
+    await jest.advanceTimersByTimeAsync(1);
+    for (const [host, failed] of all) expect(await failed).toMatchObject({ code: 'ETIMEDOUT', message: `no connection to ${host}:7 within 1000 ms` });
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test.each(backends)('a connection that is made leaves no timer ($name)', async (backend) => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    const { dialed, accepted } = await socketPair(false, backend);
+    dialed.destroy();
+    accepted.destroy();
+    // Another socket may be watched.
+    jest.advanceTimersByTime(LOOK_MS);
+    expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test('the first write of up to 512 bytes of a dialed socket needs no option; the next one, or a longer one, is not to wait for others', async () => {
+    const set = jest.spyOn(allHandles, 'setNoDelay');
+    spies.push(set);
+    const counts: number[][] = [];
+    for (const sizes of [[512, 1, 1], [513, 1]]) {
+      const { dialed, accepted } = await socketPair(false, captured);
+      set.mockClear();
+      counts.push(sizes.map((bytes) => {
+        dialed.write(Buffer.alloc(bytes));
+        return set.mock.calls.length;
+      }));
+      dialed.destroy();
+      accepted.destroy();
+    }
+    expect(counts).toEqual([[0, 1, 1], [1, 1]]);
+  });
 });

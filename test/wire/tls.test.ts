@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import net from 'node:net';
-import type tls from 'node:tls';
+import tls from 'node:tls';
 import { afterEach, expect, test } from '@jest/globals';
 import { channelSecretOf, fingerprintOf, secureAccepted, secureDialled, serverContext } from '../../src/wire/tls.ts';
 import { covering } from '../support/certificates.ts';
@@ -55,4 +55,55 @@ test('another certificate than the pinned one is an error, which is said once', 
   const { outcomes, socket } = await dial('0'.repeat(64));
   if (!socket.closed) await once(socket, 'close');
   expect(outcomes).toEqual([expect.objectContaining({ name: 'FingerprintError', message: expect.stringContaining(fingerprintOf(covering.certificate)) })]);
+});
+
+test('either end speaks TLS 1.3 alone', async () => {
+  const outcomes: unknown[] = [];
+  const server = net.createServer((socket) => {
+    secureAccepted(socket, serverContext(identity)).on('error', () => undefined);
+  }).listen(0, '127.0.0.1');
+  const old = tls.createServer({ cert: identity.certificate, key: identity.key, maxVersion: 'TLSv1.2' }).on('tlsClientError', () => undefined).listen(
+    0,
+    '127.0.0.1',
+  );
+  await Promise.all([server, old].map((each) => once(each, 'listening')));
+  const [port, oldPort] = [server, old].map((each) => {
+    const address = each.address();
+    return typeof address === 'object' ? address?.port ?? 0 : 0;
+  });
+  closing.push(() => {
+    for (const each of [server, old]) each.close();
+  });
+  const client = tls.connect({ port, host: '127.0.0.1', maxVersion: 'TLSv1.2', rejectUnauthorized: false });
+  await once(client, 'error').then(([error]) => outcomes.push(error));
+  const socket = net.connect(oldPort ?? 0, '127.0.0.1');
+  await new Promise<void>((resolve) => {
+    secureDialled(socket, { fingerprint: '' }, (outcome) => {
+      outcomes.push(outcome);
+      resolve();
+    });
+  });
+  expect(outcomes).toEqual([
+    expect.objectContaining({ code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' }),
+    expect.objectContaining({ code: expect.stringMatching(/^(?:ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION|ERR_SSL_UNSUPPORTED_PROTOCOL|EPROTO)$/) }),
+  ]);
+});
+
+test('a connection that is tampered with, or lost, after its handshake is closed with the error', async () => {
+  for (
+    const [spoil, code] of [[(socket: net.Socket) => socket.write('this is no TLS record'), /^ERR_SSL/], [
+      (socket: net.Socket) => socket.resetAndDestroy(),
+      /^ECONNRESET$/,
+    ]] as const
+  ) {
+    const { accepted: [other], outcomes: [secured], socket } = await dial('');
+    if (!other || !secured || secured instanceof Error) throw new Error('it is secured');
+    secured.on('error', () => undefined);
+    const [error] = await new Promise<unknown[]>((resolve) => {
+      other.on('error', (...given) => resolve(given)).resume();
+      spoil(socket);
+    });
+    expect(error).toMatchObject({ code: expect.stringMatching(code) });
+    expect(other.destroyed).toBe(true);
+  }
 });

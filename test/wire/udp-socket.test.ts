@@ -1,4 +1,5 @@
-import { expect, test } from '@jest/globals';
+import dgram from 'node:dgram';
+import { expect, jest, test } from '@jest/globals';
 import { UdpSocket } from '../../src/wire/udp-socket.ts';
 
 test('a socket reports its end once, and nothing after it', async () => {
@@ -21,3 +22,61 @@ test('a socket reports its end once, and nothing after it', async () => {
   expect(seen).toEqual(['hello', 'closed']);
   await peer.close();
 });
+
+test('256 KB may wait to be sent; what comes beyond is dropped', async () => {
+  const [socket, peer] = [await UdpSocket.bind({ host: '127.0.0.1', port: 0 }), await UdpSocket.bind({ host: '127.0.0.1', port: 0 })];
+  const waiting = jest.spyOn(dgram.Socket.prototype, 'getSendQueueSize');
+  let dropped = 0;
+  socket.serve({ onDatagram: () => undefined, onDropped: () => dropped++ });
+  const arrived = new Promise((resolve) => {
+    peer.serve({ onDatagram: (bytes, from) => resolve([String(bytes), from.port, from.address]) });
+  });
+  for (const [bytes, text] of [[262_145, 'too much'], [262_144, 'enough']] as const) {
+    waiting.mockReturnValueOnce(bytes);
+    socket.send(Buffer.from(text), peer.local);
+  }
+  waiting.mockRestore();
+  expect([await arrived, dropped]).toEqual([['enough', socket.local.port, '127.0.0.1'], 1]);
+  await Promise.all([socket.close(), peer.close()]);
+});
+
+test('a datagram that the system refuses is dropped; only that nobody listens at the other end is an error of the socket', async () => {
+  for (const [code, seen] of [['ECONNREFUSED', ['dropped', 'ECONNREFUSED']], ['EMSGSIZE', ['dropped']]] as const) {
+    const socket = await UdpSocket.bind({ host: '127.0.0.1', port: 0 });
+    const reported: unknown[] = [];
+    socket.serve({ onDatagram: () => undefined, onDropped: () => reported.push('dropped'), onError: (error) => reported.push(Reflect.get(error, 'code')) });
+    const sent = jest.spyOn(dgram.Socket.prototype, 'send');
+    socket.send(Buffer.from('x'), socket.local);
+    const done: unknown = sent.mock.lastCall?.at(-1);
+    sent.mockRestore();
+    if (typeof done !== 'function') throw new Error('the system says what became of a datagram');
+    done(Object.assign(new Error(code), { code }));
+    done(null);
+    expect(reported).toEqual(seen);
+    await socket.close();
+  }
+});
+
+test('an IPv6 socket needs IPv4 addresses mapped, others none', async () => {
+  const [four, six] = [await UdpSocket.bind({ host: '127.0.0.1', port: 0 }), await UdpSocket.bind({ host: '::1', port: 0 })];
+  expect(['192.0.2.1', '2001:db8::1'].map((address) => [four.reachable(address), six.reachable(address)]))
+    .toEqual([['192.0.2.1', '::ffff:192.0.2.1'], ['2001:db8::1', '2001:db8::1']]);
+  await Promise.all([four.close(), six.close()]);
+});
+
+test.each([['EAFNOSUPPORT', '0.0.0.0'], ['EADDRNOTAVAIL', '0.0.0.0'], ['EPROTONOSUPPORT', '0.0.0.0'], ['EINVAL', '0.0.0.0'], ['EADDRINUSE', 'EADDRINUSE']])(
+  'on a machine where a socket of both families fails with %s, all addresses are %s',
+  async (code, outcome) => {
+    const create = jest.spyOn(dgram, 'createSocket');
+    const bind = jest.spyOn(dgram.Socket.prototype, 'bind').mockImplementationOnce(function(this: dgram.Socket) {
+      setImmediate(() => this.emit('error', Object.assign(new Error(code), { code })));
+      return this;
+    });
+    const bound = await UdpSocket.bind({ host: '', port: 0 }).catch((error: { code: string }) => error);
+    expect('code' in bound ? bound.code : bound.local.address).toBe(outcome);
+    // What arrives while the event loop is busy waits in the kernel.
+    expect(create.mock.calls[0]).toEqual([expect.objectContaining({ type: 'udp6', recvBufferSize: 1024 * 1024 })]);
+    for (const spy of [create, bind]) spy.mockRestore();
+    if (bound instanceof UdpSocket) await bound.close();
+  },
+);

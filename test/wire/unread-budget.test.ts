@@ -105,6 +105,16 @@ test('a session of streams that nobody reads holds no more than its budget: thos
   mux.close('');
 });
 
+test('what waits for streams that have no socket yet counts, too', async () => {
+  const { mux, send, resets } = session();
+  const streams = Array.from({ length: 140 }, () => mux.open(Buffer.from('{}')));
+  for (const stream of streams) if (stream) send(stream, MB);
+  await nextIteration();
+  expect(resets.length).toBeGreaterThan(30);
+  expect(streams.filter((stream) => stream?.over).length).toBe(resets.length);
+  mux.close('');
+});
+
 test('while much waits a stream gets a small window, and every stream whose visitor reads goes on', async () => {
   const { mux, visit, send, credit, resets } = session();
   const reader = visit();

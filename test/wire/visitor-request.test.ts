@@ -46,3 +46,9 @@ test('what is not such a request is none', () => {
   expect(decodeNodeRequest(changed(19, 65))).toBeUndefined();
   expect(decodeNodeRequest(changed(20, 65))).toBeUndefined();
 });
+
+test.each([16 * 1024, 1024 * 1024])('the shortest and the largest credit (%i), and the longest addresses, are read', (credit) => {
+  const request = { ...full, credit, address: 'a'.repeat(64), local: { address: 'b'.repeat(64), port: 1 } };
+  expect(decodeNodeRequest(encodeVisitorRequest(request, rest))).toEqual({ request, rest });
+  expect(decodeNodeRequest(encodeVisitorRequest({ ...request, credit: credit === 16 * 1024 ? credit - 1 : credit + 1 }, rest))).toBeUndefined();
+});
