@@ -1,5 +1,7 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
+import argon2 from '@node-rs/argon2';
 import { z } from 'zod';
+import { fastHash } from '../../src/schema/access/fast-hash.ts';
 import { identify } from '../../src/schema/access/login.ts';
 import { hashPassword } from '../../src/schema/access/password.ts';
 import { Sessions } from '../../src/schema/access/sessions.ts';
@@ -222,4 +224,22 @@ test('guesses of the current password are throttled by address and by user; of t
   expect([await change(1, '192.0.2.3'), await change(2, '192.0.2.3')]).toEqual([wrong, undefined]);
   const both = await Promise.all(['first of two', 'second of two'].map((next) => change(3, '192.0.2.4', 'secret', next)));
   expect(both.filter((code) => code !== undefined)).toEqual([wrong]);
+});
+
+test('the login with an imported password does not replace a password that was changed meanwhile', async () => {
+  const { services } = await openTestSchema(databases);
+  const { db } = services.store;
+  const imported = fastHash('secret');
+  await db.user.create({ data: { username: 'alice', passwordHash: imported } });
+  await db.client.create({ data: { vkey: 'k', webUsername: 'web', webPasswordHash: imported } });
+  jest.spyOn(argon2, 'hash').mockImplementationOnce(async () => {
+    await db.user.update({ where: { id: 1 }, data: { passwordHash: 'another' } });
+    return 'a hash of secret';
+  }).mockImplementationOnce(async () => {
+    await db.client.update({ where: { id: 1 }, data: { webPasswordHash: 'another' } });
+    return 'a hash of secret';
+  });
+  expect(await identify(services, settings, 'alice', 'secret')).toEqual({ kind: 'user', userId: 1 });
+  expect(await identify(services, settings, 'web', 'secret')).toEqual({ kind: 'client', clientId: 1, by: 'web' });
+  expect([(await db.user.findFirst())?.passwordHash, (await db.client.findFirst())?.webPasswordHash]).toEqual(['another', 'another']);
 });

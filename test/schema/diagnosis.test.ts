@@ -168,6 +168,7 @@ eitherDialect('diagnosis', (databases) => {
     };
     expect(await near('shpo.example.com')).toEqual([shop]);
     expect(await near('shop.exampel.com')).toEqual([shop]);
+    expect(await near('shpp.exbmple.com')).toEqual([shop]);
     expect(await near('SHOPS.example.co:8080')).toEqual([shop]);
     expect(await near('shop.example.og')).toEqual([all, shop]);
     // The five closest, of those that are equally close the oldest first.
@@ -420,6 +421,10 @@ eitherDialect('diagnosis', (databases) => {
     expect(await code('ROUTE')).toBe('STOPPED RULES_STOPPED: START_HOST');
     await db.host.update({ where: { id: hostId }, data: { enabled: true } });
     expect(await code('AGENT')).toBe('STOPPED AGENT_AWAY: START_AGENT');
+    // Without an agent, the stored bytes count.
+    await client({ flowLimit: 1, inletBytes: 2n ** 20n, exportBytes: 1n });
+    expect(await code('QUOTA')).toBe('STOPPED TRAFFIC_USED_UP: RAISE_TRAFFIC');
+    await client({ flowLimit: 0, inletBytes: 0n, exportBytes: 0n });
     api.engine.clients.set(id, online);
     expect(await all()).toEqual({
       ROUTE: 'PASSED HOST_MATCHED',
@@ -431,6 +436,7 @@ eitherDialect('diagnosis', (databases) => {
       AGENT: 'PASSED AGENT_CONNECTED',
       TARGET: 'PASSED TARGETS_UNTRIED',
     });
+    expect(await said('AGENT')).toBe(`the agent of client ${id} is connected from 203.0.113.9`);
     expect(await code('TARGET', { probe: true })).toBe('PASSED TARGET_ANSWERED');
     const targets = Array.from({ length: 17 }, (_, n) => `10.0.0.${n}:80`);
     await db.host.update({ where: { id: hostId }, data: { target: targets.join('\n') } });

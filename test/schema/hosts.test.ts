@@ -118,6 +118,8 @@ eitherDialect('hosts', (databases) => {
     for (const [given, field] of [[{ certificate: '/c' }, 'privateKey'], [{ privateKey: '/k', certificate: null }, 'certificate']] as const) {
       expect(await missing(create, { input: { clientId, host: 'b.com', ...given } })).toEqual(['CERTIFICATE_UNPAIRED', `input.${field}`]);
     }
+    const half = 'mutation ($input: CreateHostInput!) { createHost(unpaired: true, input: $input) { certificatePath hasPrivateKey } }';
+    expect(await api.record(half, { input: { clientId, host: 'half.com', certificate: '/c' } })).toEqual({ certificatePath: '/c', hasPrivateKey: false });
     const id = await newHost(api, clientId);
     expect(await missing(update, { id, input: { certificate: '/c' } })).toEqual(['CERTIFICATE_UNPAIRED', 'input.privateKey']);
     await api.record(update, { id, input: { certificate: '/c', privateKey: '/k' } });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { GraphQLEnumType } from 'graphql';
 import { errorCodes } from '../../src/schema/error-codes.ts';
 import { AditError } from '../../src/schema/errors.ts';
+import { hashPassword } from '../../src/schema/access/password.ts';
 import { Problems } from '../../src/schema/values/problems.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { eitherDialect } from '../support/database.ts';
@@ -252,6 +253,71 @@ eitherDialect('all problems of an input are reported at once, and nothing is wri
     const create = 'mutation ($input: CreateTunnelInput!) { createTunnel(input: $input) { id } }';
     for (const clientId of [1, 999]) {
       expect(await problemsOf(api, create, { input: { clientId, mode: 'TCP' } }, { kind: 'user', userId: user })).toEqual([['input.clientId', 'FORBIDDEN']]);
+    }
+  });
+
+  test('each error names the field that has caused it', async () => {
+    const api = await openTestSchema(databases);
+    const { db } = api.services.store;
+    await db.platformDomain.createMany({
+      data: [{ id: 'd', wildcard: '*.p.example' }, { id: 'broken', wildcard: '*.q.example', certFilePath: '/none', keyFilePath: '/none' }],
+    });
+    await db.user.createMany({
+      data: [{ username: 'alice', passwordHash: '', maxTunnels: 1 }, { username: 'bob', passwordHash: await hashPassword('secret') }],
+    });
+    await db.client.createMany({ data: [{ vkey: 'full', maxTunnels: 1 }, { vkey: 'two' }, { vkey: 'of alice', userId: 1 }, { vkey: 'of bob', userId: 2 }] });
+    for (const clientId of [1, 2, 3]) await db.tunnel.create({ data: { clientId, mode: 'secret', password: `password ${clientId}` } });
+    await db.host.create({ data: { clientId: 2, host: 'a.example', scheme: 'http' } });
+    await db.tunnel.create({ data: { clientId: 4, mode: 'tcp', noStore: true } });
+    await db.host.create({ data: { clientId: 4, host: 'c.example', noStore: true } });
+    const create = (type: string, input: string) => `mutation { create${type}(input: { ${input} }) { __typename } }`;
+    const update = (type: string, id: number, input: string) => `mutation { update${type}(id: ${id}, input: { ${input} }) { __typename } }`;
+    const host = (input: string) => create('Host', `clientId: 2, ${input}`);
+    const platform = (input: string) => host(`mode: PLATFORM, ${input}`);
+    const change = (input: string) => `mutation { changePassword(${input}) { __typename } }`;
+    const bob = { kind: 'user', userId: 2, address: '192.0.2.1' } as const;
+    const refused: ReadonlyArray<readonly [operation: string, code: string, field: string | undefined, caller?: Parameters<SchemaOver['run']>[2]]> = [
+      [update('Client', 2, 'ownerId: 9'), 'OWNER_NOT_FOUND', 'input.ownerId'],
+      [update('Client', 1, 'ownerId: 1'), 'USER_TUNNEL_QUOTA', 'input.ownerId'],
+      [create('Tunnel', 'clientId: 1, mode: TCP'), 'CLIENT_TUNNEL_QUOTA', 'input.clientId'],
+      [update('Tunnel', 2, 'clientId: 1'), 'CLIENT_TUNNEL_QUOTA', 'input.clientId'],
+      [update('Tunnel', 2, 'clientId: 3'), 'USER_TUNNEL_QUOTA', 'input.clientId'],
+      [update('Tunnel', 2, 'clientId: 9'), 'NOT_FOUND', 'input.clientId'],
+      [create('Tunnel', 'clientId: 2, mode: P2P, password: "password 1"'), 'TUNNEL_KEY_DUPLICATE', 'input.password'],
+      [update('Tunnel', 2, 'password: "password 1"'), 'TUNNEL_KEY_DUPLICATE', 'input.password'],
+      [update('Tunnel', 2, 'mode: SOCKS5, accounts: [{ user: "a", password: "p" }, { user: "b" }]'), 'INVALID_INPUT', 'input.accounts.1.password'],
+      [update('Tunnel', 2, 'mode: SOCKS5, accounts: [{ user: "a", password: "p" }, { user: "a", password: "q" }]'), 'INVALID_INPUT', 'input.accounts.1'],
+      [create('Host', 'clientId: 1, host: "b.example"'), 'CLIENT_TUNNEL_QUOTA', 'input.clientId'],
+      [update('Host', 1, 'clientId: 1'), 'CLIENT_TUNNEL_QUOTA', 'input.clientId'],
+      [update('Host', 1, 'clientId: 9'), 'NOT_FOUND', 'input.clientId'],
+      [create('Host', 'clientId: 4, host: "localhost"'), 'HOST_OWN_NAME', 'input.host', bob],
+      [create('Host', 'clientId: 4, host: "a.example", location: "/y"'), 'HOST_OVERLAP', 'input.host'],
+      [update('Host', 2, 'remark: "x"'), 'AGENTS_OWN', undefined],
+      [update('Tunnel', 4, 'remark: "x"'), 'AGENTS_OWN', undefined],
+      [host('host: "x.p.example"'), 'PLATFORM_NAMESPACE', 'input.host'],
+      [create('Host', 'clientId: 3, host: "a.example", location: "/x"'), 'USER_TUNNEL_QUOTA', 'input.clientId'],
+      [platform('scheme: HTTP'), 'PLATFORM_DOMAIN_REQUIRED', 'input.platformDomainId'],
+      [platform('platformDomainId: "e", scheme: HTTP'), 'PLATFORM_DOMAIN_UNKNOWN', 'input.platformDomainId'],
+      [platform('platformDomainId: "d", platformPrefix: "-", scheme: HTTP'), 'PLATFORM_PREFIX_INVALID', 'input.platformPrefix'],
+      [platform('platformDomainId: "d", platformPrefix: "a"'), 'PLATFORM_HTTP_ONLY', 'input.scheme'],
+      [platform('platformDomainId: "broken", platformPrefix: "a"'), 'PLATFORM_CERTIFICATE', 'input.platformDomainId'],
+      [platform('platformDomainId: "d", platformPrefix: "a", scheme: HTTP, acme: true'), 'INVALID_INPUT', 'input.acme'],
+      [create('Enrolment', 'clientId: "x"'), 'INVALID_INPUT', 'input.clientId'],
+      [create('Enrolment', 'clientId: 1, expiresInSeconds: 1'), 'INVALID_INPUT', 'input.expiresInSeconds'],
+      ['mutation { allowVisitor(keyDigest: "a", password: "b", address: "c") }', 'INVALID_INPUT', 'address'],
+      ['{ checkCertificate(certificate: "-----BEGIN", host: "a b") { usable } }', 'HOST_INVALID', 'host'],
+      ['{ diagnoseTunnel { __typename } }', 'INVALID_INPUT', 'id'],
+      [change('id: 2, newPassword: " "'), 'NEW_PASSWORD_EMPTY', 'newPassword'],
+      [change('id: 2, newPassword: "12345"'), 'PASSWORD_TOO_SHORT', 'newPassword'],
+      // The last one has to wait.
+      ...Array.from(
+        { length: 11 },
+        () => [change('newPassword: "another", currentPassword: "wrong"'), 'CURRENT_PASSWORD_WRONG', 'currentPassword', bob] as const,
+      ),
+    ];
+    for (const [operation, code, field, caller] of refused) {
+      const [error] = (await api.run(operation, {}, caller)).errors;
+      expect([operation, error?.code, error?.extensions['field']]).toEqual([operation, code, field]);
     }
   });
 
