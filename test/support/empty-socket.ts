@@ -12,7 +12,7 @@ export class EmptySocket implements ByteSocket {
   attach(sink: SocketSink): void {
     this.sink = sink;
   }
-  unread(): void {
+  unread(_chunk: Buffer): void {
     throw new Error('nothing is read too far');
   }
   write(chunk: Buffer, taken?: () => void): boolean {

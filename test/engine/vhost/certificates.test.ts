@@ -1,8 +1,9 @@
 import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import type { CertificateState } from '../../../src/engine/face.ts';
 import { Certificate } from '../../../src/engine/vhost/tls/certificate.ts';
+import { Certificates } from '../../../src/engine/vhost/tls/certificates.ts';
 import { TicketKeys } from '../../../src/engine/vhost/tls/ticket-keys.ts';
 import { covering, expired, makeCertificate, other, type TestCertificate } from '../../support/certificates.ts';
 import { Handshakes } from '../../support/handshakes.ts';
@@ -111,6 +112,110 @@ test('what is wrong with the files is reported until they have changed', async (
   expect(log.entries.filter(({ level }) => level === 50).map(({ msg }) => msg)).toEqual([expect.stringContaining('(unusable pair')]);
   await put(privateKey, covering.key);
   expect([await look(), await look()]).toEqual(['', '']);
+});
+
+/** What is wrong with a pair, without what is done about it. */
+function faultIn(problem: string): string {
+  return /(?<=\().*(?=\))/.exec(problem)?.[0] ?? problem;
+}
+
+test('a pair of files is used if it is valid by now, of at most 64 KB each; an own pair is used even if it is not valid, when there is no other', async () => {
+  let now = Date.parse('2019-12-31T23:59:59.999Z');
+  const changes: string[] = [];
+  const pair = new Certificate({ certificate, privateKey }, { log: new LogRecorder().logger, now: () => now, tickets: new TicketKeys() }, () => {
+    changes.push(pair.status.problem);
+  });
+  const look = async (cert: string, key = covering.key) => {
+    await putPair({ certificate: cert, key });
+    await pair.look(true);
+    return [pair.status.facts?.description.names.join(), faultIn(pair.status.problem)];
+  };
+  const [ours, others] = ['*.p.example.com', '*.example.org'];
+  expect(await look(covering.certificate)).toEqual([ours, '']);
+  expect(await look(other.certificate, other.key)).toEqual([ours, 'not yet valid or expired']);
+  now++;
+  expect(await look(other.certificate, other.key)).toEqual([others, '']);
+  now = Date.parse('2120-01-01');
+  expect(await look(covering.certificate)).toEqual([others, 'not yet valid or expired']);
+  now--;
+  expect(await look(covering.certificate)).toEqual([ours, '']);
+  expect(await look(covering.certificate.padEnd(64 * 1024, '\n'))).toEqual([ours, '']);
+  expect(await look(covering.certificate.padEnd(64 * 1024 + 1, '\n'))).toEqual([ours, 'cannot load']);
+  expect(await look(covering.certificate.padEnd(64 * 1024, '\n'), covering.key.padEnd(64 * 1024 + 1, '\n'))).toEqual([ours, 'cannot load']);
+  // Each pair in use, each new fault, and its end.
+  expect(changes.map(faultIn)).toEqual([
+    '',
+    'not yet valid or expired',
+    '',
+    'not yet valid or expired',
+    '',
+    '',
+    'cannot load',
+  ]);
+  const device = new Certificate(
+    { certificate: '/dev/null', privateKey },
+    { log: new LogRecorder().logger, now: () => now, tickets: new TicketKeys() },
+    () => undefined,
+  );
+  await put(privateKey, covering.key);
+  await device.look();
+  expect(device.status).toEqual({ facts: undefined, problem: 'the certificate cannot be used: cannot load' });
+});
+
+test('hosts share a pair until the last of them has another; each pair that expires soon, has expired or is refused is counted, and reported once', async () => {
+  const log = new LogRecorder();
+  let now = Date.parse('2119-01-01');
+  const certificates = new Certificates(log.logger, () => now);
+  const take = (cert: TestCertificate, more = '') => {
+    const taken = certificates.take(hostOf({ certificate: cert.certificate + more, privateKey: cert.key + more }), true);
+    if (!taken) throw new Error('the host has a certificate');
+    return taken;
+  };
+  // Line ends make them different pairs.
+  const soon = [take(covering), take(covering, '\n'), take(other)];
+  const late = [take(expired), take(expired, '\n')];
+  const refused = [certificates.take(hostOf({ certificate, privateKey: '/nowhere' }), true)];
+  expect([take(covering), certificates.take(hostOf({ certificate, privateKey: '/elsewhere' }), true)].map((one) => [...soon, ...refused].indexOf(one))).toEqual(
+    [0, -1],
+  );
+  const counts = () => Object.values(certificates.counts);
+  await certificates.lookAtAll();
+  expect(certificates.counts).toEqual({ certificatesExpired: 2, certificatesExpiring: 0, certificatesRefused: 2 });
+  const reported: Certificate[] = [];
+  certificates.onChange = (one) => reported.push(one);
+  const from = log.entries.length;
+  now = Date.parse('2119-12-31');
+  for (let round = 0; round < 2; round++) await certificates.lookAtAll();
+  expect([reported, counts()]).toEqual([soon, [2, 3, 2]]);
+  expect(log.entries.slice(from).map(({ msg, level }) => [msg, level])).toEqual(soon.map(() => ['a certificate expires soon', 40]));
+  now = Date.parse('2120-01-01');
+  for (let round = 0; round < 2; round++) await certificates.lookAtAll();
+  expect([reported.slice(3), counts()]).toEqual([soon, [5, 0, 2]]);
+  expect(log.entries.slice(from + 3).map(({ msg, level }) => [msg, level])).toEqual(soon.map(() => ['a certificate has expired', 40]));
+  for (const one of late) certificates.release(one);
+  const [first] = soon;
+  if (first) certificates.release(first);
+  expect(counts()).toEqual([3, 0, 2]);
+  if (first) certificates.release(first);
+  expect(counts()).toEqual([2, 0, 2]);
+  expect(take(covering)).not.toBe(first);
+});
+
+test('all certificates are looked at when the server starts, and every 30 seconds until it stops', () => {
+  jest.useFakeTimers();
+  try {
+    const certificates = new Certificates(new LogRecorder().logger);
+    const look = jest.spyOn(certificates, 'lookAtAll').mockResolvedValue();
+    certificates.start();
+    expect(look).toHaveBeenCalledTimes(1);
+    jest.advanceTimersByTime(89_999);
+    expect(look).toHaveBeenCalledTimes(3);
+    certificates.stop();
+    jest.advanceTimersByTime(60_000);
+    expect(look).toHaveBeenCalledTimes(3);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 test('while only one of the two files is replaced the old pair serves; then the new one does', async () => {

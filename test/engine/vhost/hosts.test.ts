@@ -1,34 +1,183 @@
 import { expect, test } from '@jest/globals';
 import pino from 'pino';
+import { Acme } from '../../../src/engine/acme/acme.ts';
 import { Clients } from '../../../src/engine/client-index.ts';
+import { ClientEntry } from '../../../src/engine/clients.ts';
+import type { WantedHost } from '../../../src/engine/face.ts';
 import { ClientUsage } from '../../../src/engine/limits/client-usage.ts';
 import { NO_BYTES, Ticker } from '../../../src/engine/limits/meter.ts';
+import { visitorLists } from '../../../src/engine/limits/visitor-lists.ts';
 import { Visitors } from '../../../src/engine/limits/visitors.ts';
 import { Certificates } from '../../../src/engine/vhost/tls/certificates.ts';
 import { Hosts } from '../../../src/engine/vhost/hosts.ts';
+import { decodeOpen } from '../../../src/wire/open.ts';
+import { START_CREDIT } from '../../../src/wire/stream.ts';
+import { covering, other } from '../../support/certificates.ts';
 import { EmptySocket } from '../../support/empty-socket.ts';
 import { CLIENT, fresh, startEngine, tunnelOf } from '../../support/tunnel.ts';
 import { hostOf } from '../../support/vhost.ts';
 
-test.each([
-  ['has other settings', { location: '/other' }, false],
-  ['is stopped', { enabled: false }, true],
-  ['belongs to another client', { clientId: 2 }, true],
-])('a host that %s: its open connections are cut or not', (_, change, cut) => {
+/** Hosts without a server. */
+async function hostsOf({ publicUrl = '', acme }: { publicUrl?: string; acme?: Acme } = {}) {
   const ticker = new Ticker();
-  const hosts = new Hosts(new Clients(), ticker, new Visitors(), new Certificates(pino({ level: 'silent' })), 5000);
-  const host = hostOf({ clientId: CLIENT.id });
+  const clients = new Clients();
+  for (const id of [1, 2]) {
+    const wanted = { ...CLIENT, id, vkey: `key ${id}` };
+    clients.add(new ClientEntry(wanted, await visitorLists(wanted), { ticker, onExhausted: () => undefined }, NO_BYTES));
+  }
+  const certificates = new Certificates(pino({ level: 'silent' }), Date.now, acme);
+  const changed: number[] = [];
+  const hosts = new Hosts(clients, ticker, new Visitors(), certificates, 1234, (id) => changed.push(id), publicUrl);
+  return { hosts, certificates, changed, ticker };
+}
+
+const NAME = 'panel.example.org';
+const byUser = { host: NAME, namedByAdmin: false };
+
+test.each<[string, Partial<WantedHost>, (hosts: Hosts, host: WantedHost) => void, boolean]>([
+  ['has other settings', {}, (hosts, host) => hosts.set({ ...host, location: '/other' }), false],
+  ['is stopped', {}, (hosts, host) => hosts.set({ ...host, enabled: false }), true],
+  ['belongs to another client', {}, (hosts, host) => hosts.set({ ...host, clientId: 2 }), true],
+  ['is removed', {}, (hosts, { id }) => hosts.remove(id), true],
+  ['goes with its client', {}, (hosts) => hosts.removeOf(1), true],
+  ['stays when another client goes', {}, (hosts) => hosts.removeOf(2), false],
+  ['stays when another one is removed', {}, (hosts, { id }) => hosts.remove(id + 1), false],
+  ["has a user's name that becomes the server's own", byUser, (hosts) => (hosts.serverName = NAME), true],
+  ["has an administrator's name that becomes the server's own", { host: NAME }, (hosts) => (hosts.serverName = NAME), false],
+  ["has another name than the server's new one", byUser, (hosts) => (hosts.serverName = 'other.example.org'), false],
+  ['has a name that is no longer one of its own', { ...byUser, host: 'old.example.org' }, (hosts) => (hosts.serverName = ''), false],
+])('a host that %s: its open connections are cut or not', async (_, settings, change, cut) => {
+  const { hosts, ticker } = await hostsOf();
+  hosts.serverName = 'old.example.org';
+  const host = hostOf({ clientId: 1, ...settings });
   hosts.set(host);
   let resets = 0;
   const stream = { join: () => undefined, reset: () => resets++, over: false };
   const client = new ClientUsage(ticker, CLIENT, NO_BYTES, () => undefined);
   hosts.get(host.id)?.connections.carry(new EmptySocket(), { open: () => stream }, client, Buffer.alloc(0));
-  hosts.set({ ...host, ...change });
+  change(hosts, host);
   expect(resets).toBe(cut ? 1 : 0);
 });
 
-test('a report on the health of a host that is gone is ignored', () => {
-  const hosts = new Hosts(new Clients(), new Ticker(), new Visitors(), new Certificates(pino({ level: 'silent' })), 5000);
+test("the server's own names are those of its settings and its addresses; hosts that have one show it while they are started, unless an administrator named them", async () => {
+  const { hosts } = await hostsOf({ publicUrl: 'https://api.example.org:8080' });
+  hosts.serverName = NAME;
+  const names = ['api.example.org', NAME, 'www.example.org', '192.0.2.1', 'localhost'];
+  for (const host of names) hosts.set(hostOf({ host, namedByAdmin: false }));
+  for (const host of names) hosts.set(hostOf({ host, namedByAdmin: false, enabled: false, location: '/stopped' }));
+  hosts.set(hostOf({ host: NAME, location: '/admin' }));
+  hosts.set(hostOf({ host: '*.p.example.org', namedByAdmin: false }));
+  const served = names.map((host) => hosts.match({ host, path: '/', scheme: 'http' })?.host);
+  expect([served, hosts.withOwnName()]).toEqual([
+    names.map((name) => (name === 'www.example.org' ? name : undefined)),
+    names.filter((name) => name !== 'www.example.org'),
+  ]);
+  const own = () => ['api.example.org', NAME, 'www.example.org', 'x.p.example.org', 'nobody.example.org', '192.0.2.9'].map((name) => hosts.isOwn(name));
+  expect(own()).toEqual([true, true, true, true, false, true]);
+  for (const { id } of hosts.all()) hosts.remove(id);
+  expect(own()).toEqual([true, true, false, false, false, true]);
+  hosts.serverName = '';
+  expect(own()).toEqual([true, false, false, false, false, true]);
+});
+
+test('a pair is looked after as long as a host has it; its changes are those of all hosts that have it', async () => {
+  const { hosts, certificates, changed } = await hostsOf();
+  const pair = { certificate: '/nowhere', privateKey: '/nowhere' };
+  const [one, two, three] = [hostOf({ ...pair }), hostOf({ ...pair }), hostOf({ certificate: '/else', privateKey: '/else' })];
+  for (const host of [one, two, three]) hosts.set(host);
+  await certificates.lookAtAll();
+  expect([changed, certificates.counts.certificatesRefused]).toEqual([[one.id, two.id, three.id], 2]);
+  hosts.set({ ...one, certificate: '', privateKey: '' });
+  expect(certificates.counts.certificatesRefused).toBe(2);
+  hosts.set({ ...three, certificate: '', privateKey: '' });
+  expect(certificates.counts.certificatesRefused).toBe(1);
+  hosts.set({ ...two, location: '/other' });
+  expect(certificates.counts.certificatesRefused).toBe(1);
+  hosts.remove(two.id);
+  expect(certificates.counts.certificatesRefused).toBe(0);
+});
+
+test('of the hosts of a name, TLS shows the own pair first, then that by ACME; each has it, unless it is for HTTP', async () => {
+  const acme = new Acme({ directory: 'https://127.0.0.1:1/dir', email: '', dir: '/nowhere', write: () => undefined }, pino({ level: 'silent' }), Date.now);
+  const { hosts } = await hostsOf({ acme });
+  const host = NAME;
+  const [plain, ordered, own] = [
+    hostOf({ host }),
+    hostOf({ host, location: '/a', acme: true }),
+    hostOf({ host, location: '/b', certificate: covering.certificate, privateKey: covering.key }),
+  ];
+  for (
+    const each of [
+      plain,
+      ordered,
+      own,
+      hostOf({ host, location: '/c', scheme: 'http', certificate: other.certificate, privateKey: other.key }),
+      hostOf({ host: 'else.example.org' }),
+    ]
+  ) hosts.set(each);
+  const shown = async () => {
+    const seen: Array<readonly [number, boolean]> = [];
+    for await (const { entry, certificate } of hosts.certificates()) seen.push([entry.id, certificate.status.facts !== undefined]);
+    return [hosts.named(host)?.id, ...seen];
+  };
+  // The one without a pair of its own has the first of its name.
+  expect(await shown()).toEqual([own.id, [plain.id, false], [ordered.id, false], [own.id, true]]);
+  hosts.set({ ...ordered, enabled: false });
+  expect(await shown()).toEqual([own.id, [plain.id, true], [ordered.id, true], [own.id, true]]);
+  hosts.set(ordered);
+  hosts.remove(own.id);
+  expect(await shown()).toEqual([ordered.id, [plain.id, false], [ordered.id, false]]);
+  expect(await hosts.retryAcme(plain.id)).toEqual({ kind: 'notFailed' });
+  hosts.remove(ordered.id);
+  expect(await shown()).toEqual([plain.id]);
+});
+
+test("when a client's agent comes or goes, all its hosts are reported, and all targets of those that had a report are in rotation again", async () => {
+  const { hosts } = await hostsOf();
+  const targets = ['127.0.0.1:1', '127.0.0.1:2'];
+  const [one, two, third] = [hostOf({ targets }), hostOf({ targets }), hostOf({ targets, clientId: 2 })];
+  for (const host of [one, two, third]) hosts.set(host);
+  const check = { type: 'tcp', intervalMs: 1000, timeoutMs: 1000, maxFailed: 1, path: '' } as const;
+  for (const { id } of [two, third]) {
+    hosts.onHealth({ type: 'health', of: 'host', id, check, targets: [{ target: '127.0.0.1:1', healthy: false, failures: 3, ageMs: 50, error: 'why' }] }, 1000);
+  }
+  const healthy = () =>
+    [one, two, third].map(({ id }) => {
+      const health = hosts.state(id, () => '')?.health;
+      return health ? health.targets.filter((target) => target.healthy).length : 'unknown';
+    });
+  expect(healthy()).toEqual(['unknown', 1, 1]);
+  expect(hosts.state(two.id, () => '')?.health?.targets[0]).toEqual({ target: '127.0.0.1:1', healthy: false, failures: 3, since: 950, lastError: 'why' });
+  // A stopped one shows no reason why it could not serve.
+  hosts.set({ ...one, enabled: false });
+  expect([one, two].map(({ id }) => hosts.state(id, ({ clientId }) => `blocked ${clientId}`))).toMatchObject([
+    { running: false, error: '' },
+    { running: false, error: 'blocked 1' },
+  ]);
+  expect(hosts.forgetHealth(1)).toEqual([one.id, two.id]);
+  expect(healthy()).toEqual(['unknown', 'unknown', 1]);
+  expect([...hosts.ofClient(1)].map(({ id }) => id)).toEqual([one.id, two.id]);
+});
+
+test('what an agent is asked for names the host, and how long a dial may take; each kind of connection has its turn, also after a change', async () => {
+  const { hosts } = await hostsOf();
+  const host = hostOf({ clientId: 1, targets: ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:3'] });
+  hosts.set(host);
+  const asked = () => {
+    const { targets, secureTargets } = hosts.get(host.id) ?? {};
+    return [targets, secureTargets].map((rotation) => rotation?.next && decodeOpen(rotation.next));
+  };
+  const from = (first: number) => [0, 1, 2].map((turn) => `127.0.0.1:${(first + turn) % 3 + 1}`);
+  const by = `host ${host.id}`;
+  expect(asked()).toEqual([{ kind: 'dial', by, timeoutMs: 1234, credit: START_CREDIT, targets: from(0) }, { kind: 'tcp', by, targets: from(0) }]);
+  hosts.get(host.id)?.targets.advance();
+  for (let turn = 0; turn < 2; turn++) hosts.get(host.id)?.secureTargets.advance();
+  hosts.set({ ...host, location: '/other' });
+  expect(asked()).toMatchObject([{ targets: from(1) }, { targets: from(2) }]);
+});
+
+test('a report on the health of a host that is gone is ignored', async () => {
+  const { hosts } = await hostsOf();
   expect(() => hosts.onHealth({ type: 'health', of: 'host', id: 1, targets: [] }, 0)).not.toThrow();
 });
 

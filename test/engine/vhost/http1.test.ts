@@ -1,5 +1,9 @@
 import net from 'node:net';
 import { expect, test } from '@jest/globals';
+import { VhostConnection } from '../../../src/engine/vhost/request/connection.ts';
+import { TargetPool } from '../../../src/engine/vhost/target/target-pool.ts';
+import { encodeDialResult } from '../../../src/wire/dial-result.ts';
+import { EmptySocket } from '../../support/empty-socket.ts';
 import { exchange, hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
 
 const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
@@ -94,4 +98,94 @@ test('a missing route, a missing target and a malformed request each get their o
     status: 502,
   });
   expect(await ask('GET / HTTP/1.1\r\nHost: example.test\r\nContent-Length: 1\r\nTransfer-Encoding: chunked')).toMatch(/^HTTP\/1.1 400 /);
+});
+
+/** A visitor's connection and that of its host to the target, without a network. */
+async function connect() {
+  const [visitor, target] = [new EmptySocket(), new EmptySocket()];
+  const { server } = await startVhost([hostOf({ targets: ['nowhere:1'] })], { dial: () => target });
+  const ends: string[] = [];
+  const connection = new VhostConnection(visitor, {
+    scheme: 'http',
+    context: server,
+    pool: new TargetPool(1, 60_000),
+    onOver: () => ends.push('over'),
+    onGone: () => ends.push('gone'),
+  });
+  const { waitState } = connection;
+  /** What the connection waits for after these bytes of the visitor. */
+  const says = (text: string) => {
+    connection.onData(Buffer.from(text));
+    return waitState.waiting;
+  };
+  /** The same after these bytes of the target. */
+  const answers = (text: string, ...before: readonly Buffer[]) => {
+    target.sink?.onData(Buffer.concat([...before, Buffer.from(text)]));
+    return waitState.waiting;
+  };
+  /** What the visitor has got so far: the first line of each head, and the state of the connection. */
+  const got = () => [
+    ...Buffer.from(visitor.received, 'hex').toString('latin1').match(/HTTP\/1\.1 \d+|Connection: close/g) ?? [],
+    ...ends,
+    ...visitor.ended ? ['ended'] : [],
+    ...visitor.destroyed ? ['reset'] : [],
+  ];
+  return { connection, visitor, target, waitState, says, answers, got, connected: encodeDialResult('connected') };
+}
+
+const head = (method: string, fields = '') => `${method} / HTTP/1.1\r\nHost: example.test\r\n${fields}\r\n`;
+
+test('a connection waits for a head, a body, a response, or nothing; how much of a body came, and when the visitor had read all, is known', async () => {
+  const { connection, waitState, says, answers, connected } = await connect();
+  expect([waitState.waiting, says('G'), says(head('GET').slice(1))]).toEqual(['first', 'head', 'response']);
+  expect([answers(hello.slice(0, -2), connected), answers('lo')]).toEqual(['nothing', 'idle']);
+  expect(says(`${head('POST', 'Content-Length: 10\r\n')}abc`)).toBe('body');
+  expect([waitState.tooSlow(3), says('de'), waitState.tooSlow(3)]).toEqual([false, 'body', true]);
+  const { drainedAt } = waitState;
+  connection.onDrain();
+  expect(waitState.drainedAt).toBeGreaterThan(drainedAt);
+  expect([says('fghij'), answers(hello)]).toEqual(['response', 'idle']);
+  // An early response no longer has its time when the body is complete.
+  says(`${head('POST', 'Content-Length: 4\r\n')}ab`);
+  expect([answers('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n'), says('cd'), waitState.waiting]).toEqual(['nothing', 'nothing', 'nothing']);
+});
+
+test('a visitor that is not read is not slow, until it is read again', async () => {
+  const { connection, waitState, target, says } = await connect();
+  target.write = () => false;
+  says(`${head('POST', 'Content-Length: 10\r\n')}abc`);
+  expect([waitState.held, waitState.tooSlow(100)]).toEqual([true, false]);
+  target.sink?.onDrain();
+  expect([waitState.held, waitState.tooSlow(100)]).toEqual([false, true]);
+  connection.cutOff();
+});
+
+const body = head('POST', 'Content-Length: 4\r\n');
+const begun = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab';
+
+test.each<[string, string, string, readonly string[], readonly string[]]>([
+  ['nothing yet', '', '', ['over', 'ended'], ['over', 'ended']],
+  ['the beginning of a head', 'GET', '', ['HTTP/1.1 408', 'Connection: close', 'over', 'ended'], []],
+  ['a head', head('GET'), '', ['HTTP/1.1 504', 'Connection: close', 'over', 'ended'], []],
+  ['a part of a body', `${body}ab`, '', ['HTTP/1.1 408', 'Connection: close', 'over', 'ended'], []],
+  ['a head, and a part of the response came', head('GET'), begun, ['HTTP/1.1 200', 'over', 'reset'], ['HTTP/1.1 200']],
+  ['a request, and the response came', head('GET'), `${begun}cd`, ['HTTP/1.1 200', 'over', 'ended'], ['HTTP/1.1 200', 'over', 'ended']],
+])('of a visitor that has sent %s, what it gets when its time is over, and when the server drains', async (_, request, response, late, drained) => {
+  for (const [end, seen] of [['expire', late], ['drain', drained]] as const) {
+    const { connection, says, answers, got, connected } = await connect();
+    if (request !== '') says(request);
+    if (response !== '') answers(response, connected);
+    connection[end]();
+    expect([end, got().filter((what) => what !== 'gone')]).toEqual([end, seen]);
+    connection.cutOff();
+  }
+});
+
+test('a request under way when the server drains is answered, and the connection ends with the answer', async () => {
+  const { connection, says, answers, got, connected } = await connect();
+  says(head('GET'));
+  connection.drain();
+  answers(hello, connected);
+  expect(got()).toEqual(['HTTP/1.1 200', 'Connection: close', 'over', 'ended']);
+  connection.cutOff();
 });

@@ -3,7 +3,7 @@ import http from 'node:http';
 import http2 from 'node:http2';
 import type net from 'node:net';
 import tls from 'node:tls';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { covering, other } from '../../support/certificates.ts';
 import { isShort } from '../../support/endurance.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -12,6 +12,7 @@ import { secureHostRequests } from '../../support/soak/web.ts';
 import { closed } from '../../support/target.ts';
 import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
 import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
+import { Pace } from '../../../src/rules/pace.ts';
 
 const pem = { certificate: covering.certificate, privateKey: covering.key };
 
@@ -330,4 +331,75 @@ test('a session may ask for the host of its handshake and for those that its cer
   expect(await log.line(/the certificate of the connection is not for a\.example\.org/)).toMatchObject({ msg: expect.stringMatching(/refused/) });
   session.close();
   odd.close();
+});
+
+const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
+
+test('a session says what a visitor may send at once; while it is idle it has one time, while it drains another; requests under way are answered before it ends', async () => {
+  const timeouts = jest.spyOn(globalThis, 'setTimeout');
+  let held: net.Socket | undefined;
+  const origin = await startRawOrigin((text, socket) => {
+    if (text.includes('/held')) held = socket;
+    else socket.write(hello);
+  });
+  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], {
+    http2Timing: { idleMs: 71_001, drainMs: 71_002 },
+  });
+  const begun = () => timeouts.mock.calls.map(([, ms]) => ms ?? 0).filter((ms) => ms > 71_000 && ms < 71_100);
+  const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate });
+  const [settings] = await once(session, 'remoteSettings');
+  expect(settings).toMatchObject({ maxConcurrentStreams: 128, maxHeaderListSize: 32_768, initialWindowSize: 262_144, enablePush: false });
+  const ask = async (path: string) => {
+    const [headers] = await once(session.request({ ':path': path }).resume(), 'response');
+    return headers[':status'];
+  };
+  expect([await ask('/'), session.state.remoteWindowSize]).toEqual([200, 1024 * 1024]);
+  await eventually(begun, (ms) => ms.length === 2);
+  const answered = ask('/held');
+  await eventually(() => held, (socket) => socket !== undefined);
+  await server.drain();
+  await once(session, 'goaway');
+  expect(begun()).toEqual([71_001, 71_001]);
+  held?.write(hello);
+  expect(await answered).toBe(200);
+  await eventually(begun, (ms) => ms.length > 2);
+  expect(begun()).toEqual([71_001, 71_001, 71_002]);
+  timeouts.mockRestore();
+});
+
+test('what a visitor takes back counts, and what is answered, or cut off by the target, does not', async () => {
+  const taken = jest.spyOn(Pace.prototype, 'begin');
+  const origin = await startRawOrigin((text, socket) => {
+    if (text.includes('/cut')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\na part', () => setImmediate(() => socket.resetAndDestroy()));
+    else if (text.includes('/long')) socket.write(`HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n${'x'.repeat(100_000)}`);
+    else if (!text.includes('/silent')) socket.write(hello);
+  });
+  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+  const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate });
+  /** How many more the server has counted when it has done with the request. */
+  const counted = async (path: string, act: (stream: http2.ClientHttp2Stream) => Promise<unknown>) => {
+    const before = taken.mock.calls.length;
+    const stream = session.request({ ':path': path }).on('error', () => undefined);
+    await act(stream);
+    await eventually(() => server.connections, (count) => count === 1);
+    return taken.mock.calls.length - before;
+  };
+  const gone = (stream: http2.ClientHttp2Stream) =>
+    new Promise<void>((resolve) => {
+      stream.once('close', () => resolve());
+    });
+  const read = (stream: http2.ClientHttp2Stream) => gone(stream.resume());
+  const cancel = (stream: http2.ClientHttp2Stream) => {
+    stream.close(http2.constants.NGHTTP2_CANCEL);
+    return gone(stream);
+  };
+  expect(await counted('/', read)).toBe(0);
+  expect(await counted('/cut', read)).toBe(0);
+  // All of the response is here, and does not fit the visitor's window.
+  expect(await counted('/long', async (stream) => (await once(stream, 'response'), await cancel(stream)))).toBe(1);
+  expect(
+    await counted('/silent', async (stream) => (await eventually(() => origin.received.join(''), (text) => text.includes('/silent')), await cancel(stream))),
+  ).toBe(1);
+  session.close();
+  taken.mockRestore();
 });

@@ -4,12 +4,14 @@ import http2 from 'node:http2';
 import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
-import { afterAll, afterEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, expect, jest, test } from '@jest/globals';
 import { Field } from '../../../src/engine/http/field.ts';
+import { ProxiedSockets } from '../../../src/engine/vhost/proxied-sockets.ts';
 import { visitorOf } from '../../../src/engine/vhost/target/request-fields.ts';
 import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
 import { covering } from '../../support/certificates.ts';
 import { Child, endChildren } from '../../support/child.ts';
+import { EmptySocket } from '../../support/empty-socket.ts';
 import { eventuallyAsync } from '../../support/eventually.ts';
 import { programPath } from '../../support/find-program.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -105,6 +107,53 @@ test('a server that ends closes connections of proxies whose header has not arri
   expect(await exchange(httpPort, V1 + get)).toMatch(/hello$/);
   await server.close();
   expect(await waiting).toBe('');
+});
+
+/** A proxy's connection, without a network. */
+class ProxySocket extends EmptySocket {
+  override readonly remoteAddress = '127.0.0.9';
+  readonly putBack: string[] = [];
+  override unread(chunk: Buffer): void {
+    this.putBack.push(chunk.toString('latin1'));
+  }
+}
+
+test('what a proxy has begun is no longer timed, counted or closed at the end once it is served, refused or gone; 4096 may wait', () => {
+  jest.useFakeTimers();
+  try {
+    const [served, refused]: [string[], string[]] = [[], []];
+    const sockets = new ProxiedSockets({
+      trusts: (address) => address === '127.0.0.9',
+      headMs: 10_000,
+      serve: ({ remoteAddress }) => served.push(remoteAddress),
+      refused: (address) => refused.push(address),
+    });
+    const accept = (first?: string): ProxySocket => {
+      const socket = new ProxySocket();
+      sockets.accept(socket);
+      if (first !== undefined) socket.sink?.onData(Buffer.from(first, 'latin1'));
+      return socket;
+    };
+    const [named, unnamed, malformed, gone, ended] = [accept(`${V1}GET`), accept('GET'), accept('PROXY x\r\n'), accept(), accept('PROXY ')];
+    gone.destroy();
+    ended.sink?.onEnd();
+    expect([served, refused, jest.getTimerCount()]).toEqual([['192.0.2.7', '127.0.0.9'], ['127.0.0.9'], 0]);
+    expect([named, unnamed, malformed, gone, ended].map(({ putBack, destroyed }) => [putBack, destroyed]))
+      .toEqual([[['GET'], false], [['GET'], false], [[], true], [[], true], [[], true]]);
+    const waiting = Array.from({ length: 4096 }, () => accept());
+    expect(accept().destroyed).toBe(true);
+    waiting[0]?.sink?.onData(Buffer.from('GET'));
+    const another = accept();
+    jest.advanceTimersByTime(9999);
+    expect([waiting[1]?.destroyed, another.destroyed]).toEqual([false, false]);
+    jest.advanceTimersByTime(1);
+    expect([waiting.filter(({ destroyed }) => destroyed).length, another.destroyed, jest.getTimerCount()]).toEqual([4095, true, 0]);
+    const last = accept();
+    sockets.close();
+    expect([named, unnamed, last].map(({ destroyed }) => destroyed)).toEqual([false, false, true]);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 test('over TLS the header goes before the hello: HTTP/1.1, HTTP/2, and TLS that is passed through', async () => {

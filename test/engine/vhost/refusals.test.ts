@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import net from 'node:net';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { RefusalCause, WantedClient, WantedHost } from '../../../src/engine/face.ts';
 import { Engine } from '../../../src/engine/engine.ts';
+import { Environment } from '../../../src/engine/environment.ts';
 import { Field } from '../../../src/engine/http/field.ts';
 import { prefersJson } from '../../../src/engine/vhost/response/refusal.ts';
 import { formatOwnResponse, httpsRedirect } from '../../../src/engine/vhost/response/own-response.ts';
@@ -110,6 +111,61 @@ test('a visitor with the name and the password of the client is served', async (
   const shown = (text: string): string => `${get}\r\nAuthorization: Basic ${Buffer.from(text).toString('base64')}\r\nConnection: close\r\n\r\n`;
   expect(await exchange(rig.httpPort, shown('name:word'))).toMatch(/^HTTP\/1.1 200 [^]*hello$/);
   expect(await exchange(rig.httpPort, shown('name:other'))).toMatch(/^HTTP\/1.1 401 /);
+  await rig.client({});
+  await remove();
+});
+
+/** What a visitor reads for each cause for which no connection is admitted, and whether a request on a connection that is there is refused, too. */
+const admissions: ReadonlyArray<readonly [RefusalCause, number, RegExp, boolean]> = [
+  ['offline', 503, /The site is away/, true],
+  ['disabled', 503, /The site is away/, true],
+  ['expired', 503, /The site is away/, true],
+  ['globalBlackList', 403, /Not for this address/, true],
+  ['whiteList', 403, /Not for this address/, true],
+  ['blackList', 403, /Not for this address/, true],
+  ['connections', 429, /Too many connections/, false],
+  ['flow', 503, /used up its traffic/, true],
+  ['capacity', 429, /Too many connections/, false],
+  ['agentCapacity', 429, /Too many connections/, true],
+  ['noTarget', 503, /The site is away/, true],
+  ['localProxy', 503, /The site is away/, true],
+  ['login', 401, /Name and password/, true],
+  ['malformed', 400, /Bad request/, true],
+];
+
+test.each(admissions)(
+  'a request that is not admitted for %s is answered with %i, on a kept connection only if that asks for no new one',
+  async (cause, status, title, kept) => {
+    const remove = await rig.host({ id: HOST_ID, targets: [good] });
+    const last = `${get}\r\nConnection: close\r\n\r\n`;
+    const visitor = net.connect(rig.httpPort, '127.0.0.1').setEncoding('latin1').on('error', () => undefined);
+    visitor.write(`${get}\r\n\r\n`);
+    await once(visitor, 'data');
+    const admit = jest.spyOn(Environment.prototype, 'admit').mockReturnValue(cause);
+    try {
+      const page = await exchange(rig.httpPort, last);
+      expect(page).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+      expect(page).toMatch(title);
+      visitor.write(last);
+      expect((await visitor.toArray()).join('')).toMatch(new RegExp(`^HTTP/1.1 ${kept ? status : 200} `));
+      expect(rig.engine.hostState(HOST_ID)?.refusals).toEqual({ [cause]: kept ? 2 : 1 });
+    } finally {
+      admit.mockRestore();
+      visitor.destroy();
+      await remove();
+    }
+  },
+);
+
+test('a visitor that names itself twice is not known; an address that guesses is refused for a while, and no other', async () => {
+  await rig.client({ basicUser: 'name', basicPassword: 'word' });
+  const remove = await rig.host({ id: HOST_ID, targets: [good] });
+  const shown = (word: string) => `Authorization: Basic ${Buffer.from(`name:${word}`).toString('base64')}\r\n`;
+  const ask = async (fields: string, from?: string) =>
+    /^HTTP\/1.1 (\d+)/.exec(await exchange(rig.httpPort, `${get}\r\n${fields}Connection: close\r\n\r\n`, undefined, from))?.[1];
+  expect([await ask(shown('word')), await ask(shown('word') + shown('word'))]).toEqual(['200', '401']);
+  for (let guess = 0; guess < 10; guess++) expect(await ask(shown(`guess ${guess}`), '127.0.0.2')).toBe('401');
+  expect([await ask(shown('word'), '127.0.0.2'), await ask(shown('word'))]).toEqual(['401', '200']);
   await rig.client({});
   await remove();
 });

@@ -8,7 +8,7 @@ import { Hosts } from '../../../src/engine/vhost/hosts.ts';
 import { TargetConnection } from '../../../src/engine/vhost/target/target-connection.ts';
 import { TargetPool } from '../../../src/engine/vhost/target/target-pool.ts';
 import { Certificates } from '../../../src/engine/vhost/tls/certificates.ts';
-import { encodeDialResult } from '../../../src/wire/dial-result.ts';
+import { type DialResult, encodeDialResult } from '../../../src/wire/dial-result.ts';
 import { EmptySocket } from '../../support/empty-socket.ts';
 import { hostOf } from '../../support/vhost.ts';
 
@@ -117,4 +117,44 @@ test('what arrives in one piece with the result of the dial belongs to the respo
   target.onData(Buffer.concat([encodeDialResult('connected'), Buffer.from('HTTP/1.1 200 OK')]));
   target.onData(Buffer.from('\r\n'));
   expect(received).toEqual(['HTTP/1.1 200 OK', '\r\n']);
+});
+
+test('each result of a dial, and each end of a connection before and after it, has its refusal; what a target says without a request ends its connection', () => {
+  const entry = hostEntry();
+  const outcome = (...events: ReadonlyArray<DialResult | 'end' | 'close' | 'rest' | 'data'>): string[] => {
+    const happened: string[] = [];
+    const socket = new EmptySocket();
+    const target = new TargetConnection(socket, entry, '192.0.2.1');
+    target.use({
+      onData: () => happened.push('data'),
+      onEnd: () => happened.push('end'),
+      onDrain: () => undefined,
+      onLost: (refusal) => happened.push(refusal),
+    });
+    for (const event of events) {
+      if (event === 'end') target.onEnd();
+      else if (event === 'close') target.onClose();
+      else if (event === 'rest') target.rest();
+      else target.onData(event === 'data' ? Buffer.from('x') : encodeDialResult(event));
+    }
+    return [...happened, ...target.open ? [] : ['closed'], ...socket.destroyed ? ['reset'] : [], ...socket.ended ? ['ended'] : []];
+  };
+  const lost = (refusal: string) => [refusal, 'closed', 'reset'];
+  const results: ReadonlyArray<readonly [DialResult, string]> = [
+    ['refused', 'refused'],
+    ['host-unreachable', 'refused'],
+    ['network-unreachable', 'refused'],
+    ['timeout', 'silent'],
+    ['unknown-name', 'refused'],
+    ['forbidden', 'refused'],
+    ['failed', 'refused'],
+    ['exhausted', 'exhausted'],
+    ['crowded', 'tooMany'],
+    ['offline', 'offline'],
+  ];
+  for (const [result, refusal] of results) expect([result, outcome(result)]).toEqual([result, lost(refusal)]);
+  expect([outcome('end'), outcome('close')]).toEqual([lost('refused'), lost('offline')]);
+  expect([outcome('connected', 'end'), outcome('connected', 'close')]).toEqual([['end'], lost('refused')]);
+  for (const event of ['data', 'end', 'close'] as const) expect([event, outcome('connected', 'rest', event)]).toEqual([event, ['closed', 'ended']]);
+  expect(outcome('refused', 'end', 'close', 'data')).toEqual(lost('refused'));
 });

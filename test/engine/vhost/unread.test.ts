@@ -3,7 +3,7 @@ import http2 from 'node:http2';
 import net from 'node:net';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import tls from 'node:tls';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { covering } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
 import { flood, frames, silentHttp2 } from '../../support/http2-frames.ts';
@@ -11,7 +11,8 @@ import { closed, visit } from '../../support/target.ts';
 import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
 import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
 import { Http2Outbound } from '../../../src/engine/vhost/response/http2-outbound.ts';
-import { UnreadAccounts } from '../../../src/engine/vhost/unread-account.ts';
+import { Http2Session } from '../../../src/engine/vhost/request/http2-session.ts';
+import { UnreadAccount, UnreadAccounts } from '../../../src/engine/vhost/unread-account.ts';
 
 const host = 'x.p.example.com';
 const pem = { certificate: covering.certificate, privateKey: covering.key };
@@ -65,6 +66,7 @@ async function session(port: number, window = 8 * 1024 * 1024) {
   open.push(() => {
     client.destroy();
     raw.destroy();
+    last?.destroy();
     relay.close();
   });
   await once(client, 'remoteSettings');
@@ -185,6 +187,53 @@ test(
     account.close(holder);
   },
 );
+
+test('the end of a complete response may wait for its visitor for a minute; then only its stream is closed', async () => {
+  const looks = jest.spyOn(Http2Session.prototype, 'look').mockImplementation(() => undefined);
+  const origin = await startRawOrigin((_text, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+  const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], {
+    // So often the sessions are looked at.
+    timing: { ...VHOST_TIMING, idleMs: 20 },
+  });
+  const { client, ask } = await session(httpsPort, 0);
+  const stream = ask();
+  await once(stream, 'response');
+  const [looked] = await eventually(() => looks.mock.contexts.slice(0, 1), ({ length }) => length === 1);
+  looks.mockRestore();
+  if (!(looked instanceof Http2Session)) throw new Error('a session was looked at');
+  const now = performance.now();
+  for (const later of [0, 60_000]) looked.look(now + later, Infinity);
+  await new Promise((resolve) => {
+    client.ping(resolve);
+  });
+  expect(server.connections).toBe(2);
+  looked.look(now + 60_001, Infinity);
+  await eventually(() => stream.closed && server.connections, (count) => count === 1);
+  expect(client.destroyed).toBe(false);
+});
+
+test('while a target takes no more of an upload, what its visitor may still send counts for the visitor; with the request, all of it ends', async () => {
+  const added = jest.spyOn(UnreadAccount.prototype, 'add');
+  const origin = await startRawOrigin((_text, socket) => socket.pause());
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+  const { client } = await session(httpsPort);
+  const sum = () => {
+    const ofConnection = added.mock.contexts.at(-1);
+    return added.mock.calls.reduce((total, [bytes], call) => total + (added.mock.contexts[call] === ofConnection ? bytes : 0), 0);
+  };
+  for (const [length, held] of [[64 * 1024 * 1024, 256 * 1024], [undefined, 256 * 1024]] as const) {
+    const stream = client.request({ ':path': '/', ':method': 'POST', ...length !== undefined && { 'content-length': length } }).on('error', () => undefined);
+    const more = (): void => {
+      while (!stream.closed && stream.write(Buffer.alloc(256 * 1024)));
+    };
+    stream.on('drain', more);
+    more();
+    expect(await eventually(sum, (bytes) => bytes === held)).toBe(held);
+    stream.close(http2.constants.NGHTTP2_CANCEL);
+    expect(await eventually(sum, (bytes) => bytes === 0)).toBe(0);
+  }
+  added.mockRestore();
+});
 
 test('interim responses over HTTP/2 are at most 16, too; then the target does not answer properly', async () => {
   const origin = await startRawOrigin((_text, socket) => {
