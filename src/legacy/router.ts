@@ -76,8 +76,7 @@ export function createLegacyRouter({ schema, contextFor, settings, callers, next
     if (!route.ownPage) return redirect(response, '/');
     // A caller who may not read the record of the page doesn't get the page (contract D19).
     const { caller } = identified;
-    const answered = route.panel ? undefined : await run({ request, response, input, caller, context: contextFor(caller, request) });
-    if (answered instanceof ListAnswer) await answered.next(1);
+    if (!route.panel) await run({ request, response, input, caller, context: contextFor(caller, request) });
     next();
   }
 

@@ -255,6 +255,20 @@ test('a path that is not in the table goes on to the next handler', async () => 
   }
 });
 
+test('no answer may be kept by anybody on the way; a method that is not allowed says which are', async () => {
+  const [list, record, refused, outsider, wrong] = [
+    await api.signed('/client/list/'),
+    await api.signed('/client/getclient/', { id: 1 }),
+    await api.signed('/client/del/', { id: 99 }),
+    await api.call('/auth/gettime/'),
+    await api.signed('/client/del/', { id: 99 }, { method: 'GET', encoding: 'query' }),
+  ];
+  for (const { headers } of [list, record, refused, outsider, wrong]) {
+    expect([headers.get('cache-control'), headers.get('content-type')]).toEqual(['no-store', 'application/json; charset=utf-8']);
+  }
+  expect([wrong.status, wrong.headers.get('allow'), list.headers.get('allow')]).toEqual([405, 'POST', null]);
+});
+
 test('HEAD is answered as GET without a body', async () => {
   const { status, body } = await api.signed('/client/list/', {}, { method: 'HEAD', encoding: 'query' });
   expect([status, body]).toEqual([200, '']);

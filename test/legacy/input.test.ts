@@ -206,6 +206,18 @@ test.each<[string, Body, string, [number, string]]>([
   expect(await post('/', body, type)).toEqual(answer);
 });
 
+test('a parameter of a multipart body may be as long as the body; files count for the number of parts', async () => {
+  const long = 'x'.repeat(2 * 1024 * 1024);
+  expect(await post('/', multipart({ a: long }))).toEqual([200, { a: long }]);
+  const files = (count: number) => {
+    const form = new FormData();
+    for (let n = 0; n < count; n++) form.append('file', new Blob(['x']), 'file.txt');
+    return form;
+  };
+  expect(await post('/', files(200))).toEqual([200, {}]);
+  expect(await post('/', files(201))).toEqual([400, 'too many parameters (at most 200)']);
+});
+
 test('a body of exactly 3 MB is read, and its room is free again', async () => {
   for (let n = 0; n < 3; n++) {
     const [status] = await post('/', `a=${'b'.repeat(3 * 1024 * 1024 - 2)}`, 'application/x-www-form-urlencoded');

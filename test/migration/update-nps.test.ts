@@ -90,7 +90,8 @@ eitherDialect('--update', (databases) => {
     await importFolder(store, folder);
     const [created, later] = [new Date(), new Date(Date.now() + 3_600_000)];
     for (const clientId of [2, 3, 4]) {
-      await store.db.enrolment.create({ data: { clientId, hash: `open ${clientId}`, expiresAt: later } });
+      // One has none but a code that was used, and can be used again by the same machine.
+      if (clientId !== 3) await store.db.enrolment.create({ data: { clientId, hash: `open ${clientId}`, expiresAt: later } });
       await store.db.enrolment.create({ data: { clientId, hash: `used ${clientId}`, expiresAt: later, usedAt: created, machine: 'm' } });
     }
     const client = (Id: number, VerifyKey: string, UserId = 0) => npsClient({ Id, VerifyKey, UserId });
@@ -103,7 +104,6 @@ eitherDialect('--update', (databases) => {
     expect(logged.map(({ action, after, before: was }) => `${action} ${JSON.parse(after ?? was ?? '').clientId}`)).toEqual([
       'delete 2',
       'update 2',
-      'delete 3',
       'update 3',
     ]);
   });

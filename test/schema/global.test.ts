@@ -2,8 +2,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { z } from 'zod';
 import { wantedState } from '../../src/schema/writes/engine-changes.ts';
-import { certificateState } from '../../src/schema/platform-domain/certificate-rules.ts';
+import { certificateState, usableCertificate } from '../../src/schema/platform-domain/certificate-rules.ts';
 import { covering, expired, other } from '../support/certificates.ts';
 import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
@@ -190,7 +191,9 @@ eitherDialect('the global settings', (databases) => {
       reported.push(change.resource);
     });
     await saved(api, [{ ...entry, ...pair('covering') }]);
-    expect(reported).toEqual(['globalSettings', 'host']);
+    expect(reported.splice(0)).toEqual(['globalSettings', 'host']);
+    await saved(api, [{ ...entry, ...pair('covering') }]);
+    expect(reported).toEqual(['globalSettings']);
     expect(await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).toMatchObject(columns('covering'));
     await api.ok('mutation ($id: ID!) { updateHost(id: $id, input: { scheme: ALL, certificate: "mine", privateKey: "mine" }) { id } }', { id });
     expect(await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).toMatchObject({ scheme: 'all', ...columns('covering') });
@@ -209,6 +212,64 @@ eitherDialect('the global settings', (databases) => {
     expect(await api.record('mutation ($id: ID!) { updateHost(id: $id, input: { host: "own.com" }) { hasPrivateKey } }', { id })).toEqual({
       hasPrivateKey: false,
     });
+  });
+
+  test('are listed by their names, or only those whose certificate has too few days left, each with the certificate that its hosts use', async () => {
+    const api = await openTestSchema(databases);
+    const { db } = api.services.store;
+    await db.platformDomain.createMany({
+      data: [
+        { id: 'd1', wildcard, ...columns('covering') },
+        { id: 'd2', wildcard: '*.a.example', certFilePath: '', keyFilePath: '' },
+        { id: 'd3', wildcard: '*.z.example', ...columns('expired') },
+      ],
+    });
+    const listed = async (filter: string) => {
+      const { platformDomains } = z.object({
+        platformDomains: z.array(z.object({ id: z.string(), certificate: z.object({ daysRemaining: z.number().nullable() }) })),
+      })
+        .parse(await api.ok(`{ platformDomains${filter} { id certificate { daysRemaining } } }`));
+      return platformDomains;
+    };
+    const all = await listed('');
+    expect(all.map(({ id }) => id)).toEqual(['d2', 'd1', 'd3']);
+    const days = all[1]?.certificate.daysRemaining ?? 0;
+    const below = async (count: number) => (await listed(`(filter: { certificateDaysRemainingBelow: ${count} })`)).map(({ id }) => id);
+    expect([await below(1), await below(days), await below(days + 1)]).toEqual([['d3'], ['d3'], ['d1', 'd3']]);
+    const ids = [];
+    for (const [platformDomainId, prefix, scheme] of [['d1', 'a', 'http'], ['d1', 'b', 'all'], ['d1', 'c', 'https'], ['d2', 'a', 'http']] as const) {
+      const { id: clientId } = await db.client.create({ data: { vkey: `${platformDomainId} ${prefix}` } });
+      const host = await db.host.create({
+        data: { clientId, host: `${prefix}.${platformDomainId}.example`, platformDomainId, platformPrefix: prefix, scheme },
+      });
+      ids.push(host.id);
+    }
+    for (const [index, status] of (['missing', 'expiring', 'valid', 'missing'] as const).entries()) {
+      api.engine.certificates.set(ids[index] ?? 0, { status, problem: '', inUse: null, acme: null });
+    }
+    expect(await api.ok('{ platformDomains { id referenceCount certificateInUse { status origin } } }')).toEqual({
+      platformDomains: [
+        { id: 'd2', referenceCount: 1, certificateInUse: null },
+        { id: 'd1', referenceCount: 3, certificateInUse: { status: 'EXPIRING', origin: 'PLATFORM' } },
+        { id: 'd3', referenceCount: 0, certificateInUse: null },
+      ],
+    });
+  });
+
+  test('keep the id of a pattern that another entry does not take; a file has 64 KB at most', async () => {
+    const api = await openTestSchema(databases);
+    await saved(api, [entry]);
+    // The id of the stored entry with the pattern is given to another one.
+    expect(await saved(api, [{ ...entry, wildcard: '*.q.example.com' }, { wildcard }])).toMatchObject({
+      platformDomains: [{ id: expect.stringMatching(/^platform-[0-9a-f]{16}$/), wildcard }, { id: entry.id, wildcard: '*.q.example.com' }],
+    });
+    const most = 64 * 1024;
+    for (const [length, status] of [[most, 'valid'], [most + 1, 'cannotLoad']] as const) {
+      await writeFile(file('padded.pem'), covering.certificate.padEnd(length, '\n'));
+      await writeFile(file('padded.key'), covering.key);
+      expect((await certificateState({ wildcard, ...columns('padded') }, new Date('2050-01-01T00:00:00Z'))).status).toBe(status);
+    }
+    await expect(usableCertificate({ wildcard, ...columns('covering') }, 'f', new Date('2019-01-01T00:00:00Z'))).rejects.toThrow('not yet valid or expired');
   });
 
   test('a new pattern meets no wildcard host that is there', async () => {

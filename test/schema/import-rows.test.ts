@@ -1,4 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { fastHash } from '../../src/schema/access/fast-hash.ts';
+import { digestOf, passwordChanged } from '../../src/schema/import/digest.ts';
 import { importRecord } from '../../src/schema/import/records.ts';
 import { userRow } from '../../src/schema/import/rows.ts';
 import { ImportStage } from '../../src/schema/import/stage.ts';
@@ -89,6 +91,42 @@ const importedRecords = {
 test.each([['', /^$/], ['a password', /^\S{20,}$/]])('a user whose password is "%s" is imported with the hash %s', (password, hash) => {
   const user = { kind: 'user', source: '', id: 1, username: 'alice', password, remark: '', enabled: true, tokenHash: '', ...none } as const;
   expect(userRow(new Problems(), user, { settings: schemaSettings, now: 0 }).passwordHash).toMatch(hash);
+});
+
+test('a password has changed if it is not that of the hash, as long as nobody has logged in with another one', () => {
+  const loggedIn = '$argon2 of somebody who has logged in';
+  const cases = [
+    ['', '', false],
+    ['new', '', true],
+    ['same', fastHash('same'), false],
+    ['new', fastHash('old'), true],
+    ['', fastHash('old'), true],
+    ['new', loggedIn, false],
+    ['', loggedIn, false],
+  ] as const;
+  expect(cases.map(([password, hash]) => [password, hash, passwordChanged(password, hash)])).toEqual(cases);
+});
+
+test('a record has changed with each field, except where it was found, login passwords, and what changes by itself', () => {
+  const same: string[] = [];
+  for (const [kind, record] of Object.entries({ ...importedRecords, tunnel: { ...importedRecords.tunnel, accounts: [{ user: 'a', password: 'b' }] } })) {
+    const parsed = importRecord.parse(record);
+    expect(digestOf(parsed)).toMatch(/^[0-9a-f]{64}$/);
+    for (const [field, value] of Object.entries(parsed)) {
+      if (field === 'kind') continue;
+      const other = typeof value === 'boolean' ? !value : typeof value === 'number' ? value + 1 : value === null ? 1 : Array.isArray(value) ? [] : `${value}x`;
+      const lists = { blocklist: ['x'], allowlist: ['x'], targets: ['x'], headers: ['x'] };
+      const changed = { ...parsed, [field]: other, ...Object.fromEntries(Object.entries(lists).filter(([name]) => name === field)) };
+      if (digestOf(Object.assign(structuredClone(parsed), changed)) === digestOf(parsed)) same.push(`${kind} ${field}`);
+    }
+  }
+  const seen = ['lastOnlineAt', 'lastAddress', 'localAddress', 'agentVersion', 'inletBytes', 'exportBytes'];
+  expect(same).toEqual([
+    ...['source', 'password'].map((field) => `user ${field}`),
+    ...['source', 'webPassword', ...seen].map((field) => `client ${field}`),
+    ...['source', 'inletBytes', 'exportBytes'].map((field) => `tunnel ${field}`),
+    ...['source', 'inletBytes', 'exportBytes'].map((field) => `host ${field}`),
+  ]);
 });
 
 test.each(

@@ -1,8 +1,10 @@
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import type { Caller } from '../../src/rules/caller.ts';
 import { ChangeWatch } from '../../src/schema/subscriptions/change-watch.ts';
 import { validCallers } from '../../src/schema/subscriptions/valid-callers.ts';
 import { testDatabases } from '../support/database.ts';
+import { openTestSchema } from '../support/schema.ts';
+import { seedClients, seedTunnels, seedUsers } from '../support/seed.ts';
 
 test('a value is looked at every five seconds, and each second for eight after a change; only another one is new', () => {
   const watch = new ChangeWatch();
@@ -63,5 +65,127 @@ describe('subscribers', () => {
     const isValid = await validCallers(store, callers.map(([caller]) => caller), now);
     expect(callers.map(([caller]) => [caller, isValid(caller)])).toEqual(callers);
     for (const [caller, valid] of callers) expect([caller, (await validCallers(store, [caller], now))(caller)]).toEqual([caller, valid]);
+  });
+});
+
+describe('subscriptions', () => {
+  const databases = testDatabases('sqlite');
+  beforeEach(() => void jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'performance'] }));
+  afterEach(() => void jest.useRealTimers());
+  const [admin, alice, bob] = [{ kind: 'admin' }, { kind: 'user', userId: 1 }, { kind: 'user', userId: 2 }] as const satisfies readonly Caller[];
+
+  const pass = (ms: number) => jest.advanceTimersByTimeAsync(ms);
+
+  /** Alice, who has the first client with a tunnel, and Bob, who has the second. */
+  async function opened() {
+    const { services } = await openTestSchema(databases);
+    const { store, live, changes } = services;
+    await seedUsers(store, 2);
+    await seedClients(store, 2, (n) => ({ userId: n }));
+    await seedTunnels(store, 1, 1);
+    const rows = { client: await store.db.client.findMany({ include: { user: true } }), tunnel: await store.db.tunnel.findMany() };
+    return { store, live, changes, rows };
+  }
+
+  test('there are 500 at most, 20 of a user, and as many as there is room for of administrators; one that ends makes room', async () => {
+    const { live } = await opened();
+    const refused = expect.objectContaining({ code: 'SUBSCRIPTION_LIMIT' });
+    const own = Array.from({ length: 20 }, () => live.audit(alice));
+    expect(() => live.audit({ ...alice, sessionId: 'another' })).toThrow(refused);
+    live.audit(bob);
+    while (live.subscribers < 500) live.audit(admin);
+    expect(() => live.audit(admin)).toThrow(refused);
+    expect(() => live.users(bob)).toThrow(refused);
+    await own[0]?.return?.();
+    live.audit(alice);
+    expect([live.subscribers, live.hasAuditors]).toEqual([500, true]);
+    live.close();
+    expect([live.subscribers, live.hasAuditors]).toEqual([0, false]);
+  });
+
+  test('a record that changes twice within a moment is published once: to the user who had it first, and to the one who has it then', async () => {
+    const { store, live, changes, rows } = await opened();
+    const [one, two] = [live.states(alice, 'client'), live.states(bob, 'client')];
+    const row = rows.client[0] ?? null;
+    await changes.publish({ resource: 'client', id: 1, row, was: { id: 1, userId: 1 } });
+    await store.db.client.update({ where: { id: 1 }, data: { userId: 2 } });
+    await changes.publish({ resource: 'client', id: 1, row, was: { id: 1, userId: 99 } });
+    await pass(50);
+    expect(await one.next()).toMatchObject({ value: { kind: 'client', id: 1, row: null } });
+    expect(await two.next()).toMatchObject({ value: { kind: 'client', id: 1, row: { userId: 2 } } });
+    // A later one is published again, to the owner alone.
+    await changes.publish({ resource: 'client', id: 1, row, was: { id: 1, userId: 2 } });
+    await pass(50);
+    expect(await two.next()).toMatchObject({ value: { id: 1 } });
+    live.close();
+    expect(await one.next()).toEqual({ done: true, value: undefined });
+  });
+
+  test('a value is read at once, every five seconds, and each second after a record of the caller has changed or is gone; it is published when it differs', async () => {
+    const { live, changes, rows } = await opened();
+    let [reads, value] = [0, 'a'];
+    const values = live.whenChanged(alice, async () => {
+      reads++;
+      return value;
+    });
+    const readIn = async (seconds: number) => {
+      reads = 0;
+      await pass(seconds * 1000);
+      return reads;
+    };
+    expect([reads, await readIn(4), await readIn(1), await readIn(5)]).toEqual([1, 0, 1, 1]);
+    // Those that subscribe later get each change later.
+    const published = { client: live.states(admin, 'client'), tunnel: live.states(admin, 'tunnel') };
+    await changes.publish({ resource: 'client', id: 2, row: rows.client[1] ?? null, was: { id: 2, userId: 2 } });
+    await pass(50);
+    await published.client.next();
+    expect(await readIn(4)).toBe(0);
+    const tunnel = rows.tunnel[0] ?? null;
+    for (const change of [{ id: 1, row: tunnel }, { id: 9, row: null, was: { id: 1, userId: 1 } }]) {
+      await readIn(12);
+      await changes.publish({ resource: 'tunnel', ...change });
+      await pass(50);
+      await published.tunnel.next();
+      expect(await readIn(7)).toBe(7);
+    }
+    expect(await values.next()).toEqual({ done: false, value: 'a' });
+    value = 'b';
+    await pass(20_000);
+    value = 'a';
+    await pass(20_000);
+    expect([await values.next(), await values.next()]).toEqual([{ done: false, value: 'b' }, { done: false, value: 'a' }]);
+    live.close();
+  });
+
+  test('a value is read once a second, never twice at once, by as many as subscribe; the timer goes on for those that come later', async () => {
+    const { live } = await opened();
+    await live.audit(admin).return?.();
+    let reads = 0;
+    let end: (value: number | undefined) => void = () => undefined;
+    const values = live.everySecond(admin, () => {
+      reads++;
+      return new Promise<number | undefined>((resolve) => {
+        end = resolve;
+      });
+    });
+    await pass(3000);
+    expect(reads).toBe(1);
+    end(7);
+    await pass(1000);
+    expect([reads, await values.next()]).toEqual([2, { done: false, value: 7 }]);
+    end(undefined);
+    expect(await values.next()).toEqual({ done: true, value: undefined });
+    await pass(2000);
+    expect([reads, live.subscribers]).toEqual([2, 0]);
+    live.close();
+  });
+
+  test('of a caller who may no longer log in end within five seconds, though nobody has reported that', async () => {
+    const { store, live } = await opened();
+    const [ofAlice, ofBob] = [live.states(alice, 'client'), live.states(bob, 'client')];
+    await store.db.user.update({ where: { id: 1 }, data: { enabled: false } });
+    await pass(5000);
+    expect([await ofAlice.next(), live.subscribers]).toEqual([{ done: true, value: undefined }, 1]);
+    await ofBob.return?.();
   });
 });

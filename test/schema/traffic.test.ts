@@ -81,4 +81,30 @@ eitherDialect('traffic', (databases) => {
     expect(await api.code(series, { resource: 'TUNNEL', id: 99, step: 'HOUR', from })).toBe('NOT_FOUND');
     expect(await api.code(series, { resource: 'CLIENT', id: own, step: 'MINUTE', from: '2020-01-01T00:00:00Z' })).toBe('INVALID_INPUT');
   });
+
+  test('is returned from the sample of the one time to that of the other, oldest first, of one record, step and kind', async () => {
+    const api = await openTestSchema(databases);
+    const { db } = api.services.store;
+    const [id = 0, other = 0] = await seedClients(api.services.store, 2);
+    const minutes = Date.UTC(2030, 0, 2) / 60_000;
+    const row = { resource: 'client', resourceId: id, step: 'hour', inletBytes: 1, exportBytes: 2 };
+    await db.trafficSample.createMany({
+      data: [
+        { ...row, at: minutes + 120, inletBytes: 5, exportBytes: 6 },
+        { ...row, at: minutes },
+        ...[-60, 180].map((at) => ({ ...row, at: minutes + at })),
+        { ...row, at: minutes + 60, step: 'minute' },
+        { ...row, at: minutes + 60, resourceId: other },
+        { ...row, at: minutes + 60, resource: 'host' },
+      ],
+    });
+    const query = `query ($from: DateTime!, $to: DateTime) {
+      traffic(resource: CLIENT, id: ${id}, step: HOUR, from: $from, to: $to) { at inletBytes exportBytes }
+    }`;
+    const at = (hours: number, ms = 0) => new Date(minutes * 60_000 + hours * 3_600_000 + ms).toISOString();
+    expect(await api.ok(query, { from: at(0, 1), to: at(2) })).toEqual({
+      traffic: [{ at: at(0), inletBytes: 1, exportBytes: 2 }, { at: at(2), inletBytes: 5, exportBytes: 6 }],
+    });
+    expect([await api.code(query, { from: at(0), to: at(1999) }), await api.code(query, { from: at(0), to: at(2000) })]).toEqual([undefined, 'INVALID_INPUT']);
+  });
 });
