@@ -21,7 +21,11 @@ class Kept implements Declarations {
   closed = 0;
   answer: (() => void) | undefined;
 
-  open(): AgentRecords {
+  /** The clients and addresses of the agents. */
+  readonly opened: unknown[] = [];
+
+  open(...agent: [clientId: number, address: string]): AgentRecords {
+    this.opened.push(agent);
     const wait = (name: string) =>
       new Promise<{ id: number; port: number; error: string }>((resolve) => {
         this.names.push(name);
@@ -80,7 +84,7 @@ test('what was declared ends with the session, and is declared again in the next
   expect(kept.closed).toBe(1);
   await server.engine.apply({ kind: 'client', client: ALLOWED });
   while (kept.names.length < 2) await new Promise(setImmediate);
-  expect(kept.names).toEqual(['a', 'a']);
+  expect([kept.names, kept.opened]).toEqual([['a', 'a'], [[CLIENT.id, '127.0.0.1'], [CLIENT.id, '127.0.0.1']]]);
 });
 
 test('an agent that takes no new connections any more still gets the answer to what it has declared', async () => {

@@ -2,8 +2,16 @@ import process from 'node:process';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import { expect, jest, test } from '@jest/globals';
+import { Bridge, type BridgeTiming } from '../../src/engine/bridge/bridge.ts';
 import { HandshakePlaces, PLACE_LIMITS } from '../../src/engine/bridge/handshake-places.ts';
+import { Clients } from '../../src/engine/client-index.ts';
 import { HandshakeQueue } from '../../src/engine/limits/handshake-queue.ts';
+import { Attempts } from '../../src/rules/attempts.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
+import type { ByteSocket, ListenOptions } from '../../src/wire/socket.ts';
+import { covering } from '../support/certificates.ts';
+import { EmptySocket } from '../support/empty-socket.ts';
+import { LogRecorder } from '../support/log-recorder.ts';
 
 function places(limits = { total: 4, perAddress: 2, minAgeMs: 500 }) {
   const clock = { now: 0 };
@@ -138,4 +146,69 @@ test('a network of IPv6 counts as one address, of which each has a quarter of al
   expect(enter('192.0.2.4')).toBeUndefined();
   clock.now = 500;
   expect([enter('192.0.2.4') !== undefined, all.size]).toEqual([true, 4096]);
+});
+
+/** A bridge without a network. @returns lets a connection come that says nothing */
+async function bridgeOf(timing: Partial<BridgeTiming>) {
+  let onSocket: (socket: ByteSocket) => void = () => undefined;
+  const listen = async (options: ListenOptions) => {
+    ({ onSocket } = options);
+    return { host: options.host, port: options.port, close: () => Promise.resolve(), renew: () => undefined };
+  };
+  const bridge = new Bridge({
+    sockets: { ...netBackend, listen },
+    log: new LogRecorder().logger,
+    now: Date.now,
+    clients: new Clients(),
+    declarations: () => undefined,
+    overview: () => [],
+    visited: () => undefined,
+    attempts: new Attempts(),
+    timing,
+    onTraffic: () => undefined,
+    onHealth: () => undefined,
+    onSeen: () => undefined,
+    nodes: () => undefined,
+  });
+  await bridge.listen({ host: '127.0.0.1', port: 1, tls: { port: 2, identity: covering } });
+  return {
+    bridge,
+    comes: (): EmptySocket => {
+      const socket = new EmptySocket();
+      onSocket(socket);
+      return socket;
+    },
+  };
+}
+
+test('512 connections are being refused with a time to wait of one to five seconds, and any others are reset', async () => {
+  const { comes, bridge } = await bridgeOf({ places: { total: 0, perAddress: 0, minAgeMs: 0 } });
+  const random = jest.spyOn(Math, 'random').mockReturnValueOnce(0).mockReturnValueOnce(1);
+  const refused = Array.from({ length: 512 }, comes);
+  random.mockRestore();
+  const said = (socket: EmptySocket | undefined) => /{.*}/.exec(Buffer.from(socket?.received ?? '', 'hex').toString('latin1'))?.[0];
+  expect([0, 1].map((index) => JSON.parse(said(refused[index]) ?? 'null'))).toEqual(
+    [1000, 5000].map((retryAfterMs) => ({ code: 'crowded', text: 'too many connect at the same time', retryAfterMs })),
+  );
+  expect(refused.filter((socket) => said(socket) === undefined)).toEqual([]);
+  const reset = comes();
+  expect([reset.received, reset.destroyed, bridge.counts]).toEqual(['', true, expect.objectContaining({ handshakesRefused: 513, handshakes: 0 })]);
+  refused[0]?.destroy();
+  refused.push(comes());
+  expect(said(refused.at(-1))).toMatch(/crowded/);
+  for (const socket of refused) socket.destroy();
+});
+
+test('a handshake may take five seconds', async () => {
+  jest.useFakeTimers();
+  try {
+    const { comes, bridge } = await bridgeOf({});
+    const socket = comes();
+    await jest.advanceTimersByTimeAsync(4999);
+    expect([socket.ended, bridge.counts.handshakes, bridge.counts.garbage]).toEqual([false, 1, 0]);
+    await jest.advanceTimersByTimeAsync(1);
+    expect([socket.ended, bridge.counts.handshakes, bridge.counts.garbage]).toEqual([true, 0, 1]);
+  } finally {
+    jest.useRealTimers();
+  }
 });

@@ -279,6 +279,18 @@ test('silent connections keep no agent out: the oldest of them goes', async () =
   expect(server.engine.counts).toMatchObject({ sessions: 1, handshakesRefused: 0 });
 });
 
+test('a handshake that the server lets wait is not the one that goes for another one', async () => {
+  const attempts = new Attempts();
+  const server = await startEngine({ ...both, attempts, bridgeTiming: { places: { total: 100, perAddress: 1, minAgeMs: 0 } } });
+  for (let guess = 0; guess < 4; guess++) attempts.keyFailed('127.0.0.1', Date.now(), `key id ${guess}`);
+  const queued = jest.spyOn(attempts, 'queueKey');
+  const waiting = offer(server, 'another guess');
+  await eventually(() => queued.mock.calls.length, (calls) => calls === 1);
+  await visitUntilClosed(server.bridge.port);
+  expect(server.engine.counts).toMatchObject({ handshakes: 1, handshakesRefused: 1 });
+  expect((await waiting).refusal?.code).toBe('unknown-key');
+});
+
 test.each([
   ['an unknown frame type', Buffer.from([99, 0, 0, 0, 0, 0, 0, 0, 0])],
   ['an endless length', Buffer.from([2, 0, 0, 0, 1, 0xff, 0xff, 0xff, 0xff])],

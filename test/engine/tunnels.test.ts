@@ -1,4 +1,5 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
+import pino from 'pino';
 import { AgentSession } from '../../src/engine/bridge/agent-session.ts';
 import { VisitorSession } from '../../src/engine/bridge/visitor-session.ts';
 import { ClientEntry } from '../../src/engine/clients.ts';
@@ -31,6 +32,7 @@ import { LogRecorder } from '../support/log-recorder.ts';
 import { CLIENT, fresh, tunnelOf } from '../support/tunnel.ts';
 import { udpPeer } from '../support/udp.ts';
 
+const silent = pino({ level: 'silent' });
 const sockets: EmptySocket[] = [];
 const clocks: Array<() => void> = [];
 afterEach(() => {
@@ -104,7 +106,7 @@ function connectAgent(entry: ClientEntry): EmptySocket {
       id: '1',
       key: Buffer.alloc(32),
       socket,
-      log: new LogRecorder().logger,
+      log: silent,
       mux: muxOptions(),
       clientId: entry.wanted.id,
       info: agentInfoSchema.parse({}),
@@ -131,7 +133,7 @@ function visitOf(tunnel: ConstructorParameters<typeof VisitorSession>[0]['tunnel
     tunnel,
     fairQueue: new FairQueue(1),
     since: 0,
-    log: new LogRecorder().logger,
+    log: silent,
     mux: muxOptions(),
     onGone: () => undefined,
   });

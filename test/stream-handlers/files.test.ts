@@ -16,7 +16,7 @@ import { LogRecorder } from '../support/log-recorder.ts';
 import { describeWith } from '../support/programs.ts';
 import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
 import { readAll, visit } from '../support/target.ts';
-import { openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
+import { openTunnel, startAgent, startEngine, tunnelOf } from '../support/tunnel.ts';
 
 afterAll(removeScratchDirectories);
 
@@ -54,6 +54,13 @@ async function ask(port: number, target: string, options: http.RequestOptions = 
   await once(response, 'end');
   return { status: response.statusCode, headers: response.headers, body: Buffer.concat(chunks).toString() };
 }
+
+test('another directory and prefix hold from the next connection on', async () => {
+  const { server, site, port, id } = await serving({ stripPrefix: '/old' });
+  expect((await ask(port, '/old/hello.txt')).body).toBe('hello, world');
+  await server.engine.apply({ kind: 'tunnel', tunnel: tunnelOf({ mode: 'file', id, port, localPath: path.join(site, 'sub'), stripPrefix: '/new' }) });
+  expect((await ask(port, '/new/index.html')).body).toBe('the index');
+});
 
 test('an agent that may serve files loads the server of files before the first visitor, since an update may replace the program until then', async () => {
   const created = jest.spyOn(http, 'createServer');

@@ -53,8 +53,12 @@ test('the connections of a session that was left end when its client is disabled
 
 test('an agent that does not know of others stays, and is served; new ones are refused until the node takes agents again', async () => {
   const { one, two, log } = await serving();
+  await one.engine.apply({ kind: 'client', client: { ...CLIENT, id: 2, vkey: 'another' } });
+  const standby = await RawPeer.connect(one, { role: 'standby', key: 'another' });
   await eventually(() => [connected(one), reached(one).length], ([here, links]) => here === true && links === 1);
   one.engine.nodes?.leave(true);
+  // A session in reserve with it is of no use.
+  await standby.gone;
   await log.line(/is being drained/);
   await eventually(() => connected(two), Boolean);
   await expect(RawPeer.connect(one)).rejects.toMatchObject({ refusal: { code: 'shutdown' } });
