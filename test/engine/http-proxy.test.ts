@@ -397,6 +397,9 @@ test('what follows a request without a login is read as the next one only where 
     const found = [/^HTTP\/1\.1 407 /gm, /^Connection: close\r$/gm].map((pattern) => answer.match(pattern)?.length ?? 0);
     expect([head, ...found]).toEqual([head, answers, 2 - answers]);
   }
+  // A page belongs to each answer but that to HEAD.
+  const pages = await ask(port, 'HEAD http://a.example/ HTTP/1.1\r\nHost: a\r\n\r\nno HTTP\r\n\r\n');
+  expect(pages.match(/^\d+ [A-Z].*$/gm)).toEqual(['400 Bad Request']);
 });
 
 test('a visitor of a client with one connection goes from target to target, and one who leaves ends the request on a kept connection', async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import pino from 'pino';
 import { type VisitedTunnel, VisitorSession } from '../../src/engine/bridge/visitor-session.ts';
 import { Visits } from '../../src/engine/tunnels/visits.ts';
@@ -34,14 +34,14 @@ function visited() {
     override readonly remotePort = 7;
     readonly local = { address: '192.0.2.2', port: 8 };
   }
-  const visit = (index: number) => {
+  const visit = (index: number, fairQueue = new FairQueue<string>(1)) => {
     const socket = new Socket();
     const session = new VisitorSession({
       id: String(index),
       key: Buffer.alloc(32),
       socket,
       tunnel,
-      fairQueue: new FairQueue(1),
+      fairQueue,
       since: 0,
       log: pino({ level: 'silent' }),
       mux: { heartbeatMs: 60_000 },
@@ -116,4 +116,16 @@ test('2,000 sessions of visitors may begin at once, and 20 a second', () => {
   const visits = new Visits();
   const begun = (now: number, times: number) => Array.from({ length: times }, () => visits.mayBegin(now)).filter(Boolean).length;
   expect([begun(0, 2001), begun(1000, 21)]).toEqual([2000, 20]);
+});
+
+test('a visitor may have 20,000 connections', () => {
+  const { visits, visit, streams } = visited();
+  const fairQueue = new FairQueue<string>(1);
+  jest.spyOn(fairQueue, 'begin').mockReturnValue(true);
+  const { socket } = visit(1, fairQueue);
+  const batch = new Batch();
+  for (let id = 2; id <= 40_002; id += 2) batch.frame(Frame.OPEN, id);
+  batch.drainTo((bytes) => socket.sink?.onData(Buffer.from(bytes)));
+  expect(streams.filter((stream) => stream === 'too many')).toHaveLength(1);
+  visits.closeAll('tunnel-stopped');
 });
