@@ -20,6 +20,8 @@ interface Kind {
   readonly inputs: Readonly<
     Record<string, readonly [unknown, { readonly columns?: readonly string[]; readonly fields?: readonly string[]; readonly same?: readonly string[] }?]>
   >;
+  /** The inputs that refuse null. */
+  readonly neverNull: readonly string[];
   readonly row: (api: TestSchema, id: number) => Promise<object>;
   /** Sets columns that no input sets. */
   readonly set: (api: TestSchema, id: number, data: object) => Promise<unknown>;
@@ -53,6 +55,7 @@ const kinds: Readonly<Record<string, Kind>> = {
       expiresAt: ['2100-01-01T00:00:00.000Z', { fields: ['effectiveExpiresAt'] }],
       ownerId: ['1'],
     },
+    neverNull: ['verifyKey', 'compress', 'encrypt', 'configAllowed', 'allowlistEnabled'],
     row: ({ services }, id) => services.store.db.client.findUniqueOrThrow({ where: { id } }),
     set: ({ services }, id, data) => services.store.db.client.update({ where: { id }, data }),
     add: (api) => client(api, { webUsername: 'before', webPassword: 'a password of 19 chars' }),
@@ -73,6 +76,7 @@ const kinds: Readonly<Record<string, Kind>> = {
       proxyProtocol: ['V2'],
       accounts: [[{ user: 'alice', password: 'p' }]],
     },
+    neverNull: ['localProxy', 'proxyProtocol'],
     row: ({ services }, id) => services.store.db.tunnel.findUniqueOrThrow({ where: { id } }),
     set: ({ services }, id, data) => services.store.db.tunnel.update({ where: { id }, data }),
     add: async (api) =>
@@ -97,6 +101,7 @@ const kinds: Readonly<Record<string, Kind>> = {
       autoHttps: [true],
       acme: [true],
     },
+    neverNull: ['host', 'scheme', 'localProxy', 'autoHttps', 'acme'],
     row: ({ services }, id) => services.store.db.host.findUniqueOrThrow({ where: { id } }),
     set: ({ services }, id, data) => services.store.db.host.update({ where: { id }, data }),
     add: async (api) =>
@@ -114,6 +119,7 @@ const kinds: Readonly<Record<string, Kind>> = {
       maxTunnels: [12],
       expiresAt: ['2100-01-01T00:00:00.000Z'],
     },
+    neverNull: ['username', 'password'],
     row: ({ services }, id) => services.store.db.user.findUniqueOrThrow({ where: { id } }),
     set: ({ services }, id, data) => services.store.db.user.update({ where: { id }, data }),
     add: (api) => api.id('mutation { createUser(input: { username: "alice", password: "a password of 19 chars" }) { id } }'),
@@ -139,7 +145,7 @@ const changed = (before: object, after: object): string[] => {
   return Object.entries(after).filter(([name, value]) => !isDeepStrictEqual(values.get(name), value)).map(([name]) => name).toSorted();
 };
 
-describe.each(Object.entries(kinds))('%s', (type, { columns, inputs, row, set, add }) => {
+describe.each(Object.entries(kinds))('%s', (type, { columns, inputs, neverNull, row, set, add }) => {
   const databases = testDatabases('sqlite');
 
   test('each input field has a value here, except those of hosts below platform domains', () => {
@@ -156,17 +162,40 @@ describe.each(Object.entries(kinds))('%s', (type, { columns, inputs, row, set, a
     const show = () => api.record(`query ($id: ID!) { ${field}(id: $id) { ${selection(type)} } }`, { id });
     const found: Record<string, unknown> = {};
     const expected: Record<string, unknown> = {};
-    for (const [input, [value, further = {}]] of Object.entries(inputs)) {
+    // What is switched on can be switched off.
+    const off = Object.entries(inputs).filter(([, [value]]) => value === true).map(([input]) => [input, [false]] as const);
+    for (const [input, [value, further = {}]] of [...Object.entries(inputs), ...off]) {
+      const name = value === false ? `${input} off` : input;
       const [rowBefore, before] = [await row(api, id), await show()];
       await api.ok(`mutation ($id: ID!, $input: Update${type}Input!) { update${type}(id: $id, input: $input) { id } }`, { id, input: { [input]: value } });
-      found[input] = { columns: changed(rowBefore, await row(api, id)), fields: changed(before, await show()) };
+      found[name] = { columns: changed(rowBefore, await row(api, id)), fields: changed(before, await show()) };
       const own = Object.entries(columns).filter(([, use]) => use.input === input);
-      expected[input] = {
+      expected[name] = {
         columns: [...own.map(([name]) => name), ...further.columns ?? []].toSorted(),
         fields: ['version', ...own.flatMap(([, { shown }]) => shown ?? []), ...further.fields ?? []].filter((name) => !further.same?.includes(name)).toSorted(),
       };
     }
     expect(found).toEqual(expected);
+  });
+
+  test('null takes back what was given, if it is accepted', async () => {
+    const api = await openTestSchema(databases);
+    await api.services.store.db.user.create({ data: { username: 'owner', passwordHash: '' } });
+    const id = await add(api);
+    const before = await row(api, id);
+    const given = Object.entries(inputs).filter(([input]) =>
+      !['clientId', 'mode', 'port', 'targets', 'certificate', 'privateKey', 'webUsername', 'webPassword', 'ownerId'].includes(input)
+    );
+    const change = (input: object) =>
+      api.run(`mutation ($id: ID!, $input: Update${type}Input!) { update${type}(id: $id, input: $input) { id } }`, { id, input });
+    const kept: string[] = [];
+    for (const [input, [value]] of given) {
+      expect((await change({ [input]: value })).errors).toEqual([]);
+      if ((await change({ [input]: null })).errors.length > 0) kept.push(input);
+    }
+    const own = new Set(Object.entries(columns).filter(([, { input }]) => input !== null && kept.includes(input)).map(([name]) => name));
+    expect(changed(before, await row(api, id)).filter((name) => !own.has(name))).toEqual([]);
+    expect(kept).toEqual(neverNull);
   });
 
   test('each other column is shown by its own field, and by no other', async () => {
