@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import process from 'node:process';
@@ -7,7 +7,6 @@ import { text } from 'node:stream/consumers';
 import v8 from 'node:v8';
 import { afterAll, afterEach, expect, jest, test } from '@jest/globals';
 import { Command } from 'commander';
-import pino from 'pino';
 import { z } from 'zod';
 import { addressOf } from '../../src/http/listening.ts';
 import { sign } from '../../src/legacy/signature.ts';
@@ -19,7 +18,9 @@ import type { ImportReport } from '../../src/schema/import/report.ts';
 import { readSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/settings.ts';
 import { lockDataDir } from '../../src/store/data-lock.ts';
-import { openStore } from '../../src/store/store.ts';
+import { databaseFileName } from '../../src/store/sqlite.ts';
+import { openDatabase } from '../../src/store/sqlite/binding.ts';
+import { migratedFile } from '../support/database.ts';
 import { npsClient, npsFolder } from '../support/nps-folder.ts';
 import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
 
@@ -194,12 +195,11 @@ test('the command passes each of its options on, prints the report as a text or 
 
 test('an export has the counters that a server left, and is that of the lineage and the data directory', async () => {
   const dataDir = scratchDirectory();
-  const store = await openStore({ url: '', dataDir, log: pino({ level: 'silent' }) });
-  await store.transaction(async (tx) => {
-    const { id } = await tx.client.create({ data: { vkey: 'k' } });
-    await tx.counter.create({ data: { kind: 'client', id, inletBytes: 7, exportBytes: 8 } });
-  });
-  await store.close();
+  const file = path.join(dataDir, databaseFileName);
+  copyFileSync(await migratedFile(), file);
+  const database = openDatabase(file);
+  database.exec(`INSERT INTO "Client" (id, vkey) VALUES (1, 'k'); INSERT INTO "Counter" (kind, id, "inletBytes", "exportBytes") VALUES ('client', 1, 7, 8)`);
+  database.close();
   const directory = path.join(scratchDirectory(), 'exported');
   const command = ['export', 'nps', directory, '--lineage', 'D', '--config', settingsFileOf('/nowhere', 1), '--data-dir', dataDir];
   const unlock = lockDataDir(dataDir);

@@ -144,10 +144,10 @@ export function testDatabases(usual: Dialect, { alone = !onSecondNode }: OneServ
 }
 
 /** A SQLite file with all migrations, which is kept as long as they are the same: a copy takes a tenth of what they do. */
-async function migratedFile(): Promise<string> {
+export async function migratedFile(): Promise<string> {
   const migrations = await readMigrations('sqlite');
   const directory = path.join(import.meta.dirname, '../../.cache/tests');
-  const file = path.join(directory, `migrated-${createHash('sha256').update(JSON.stringify(migrations)).digest('hex')}.db`);
+  const file = path.join(directory, `migrations-${createHash('sha256').update(JSON.stringify(migrations)).digest('hex')}.db`);
   if (existsSync(file)) return file;
   await mkdir(directory, { recursive: true });
   // Another worker may be making the same.
@@ -155,6 +155,8 @@ async function migratedFile(): Promise<string> {
   const database = openDatabase(unfinished);
   try {
     await applyMigrations(sqliteMigrations(database), migrations);
+    // Otherwise all of it stays in the file -wal, since the driver lets go of a closed database only when its statements are collected as garbage.
+    database.exec('PRAGMA journal_mode = DELETE');
   } finally {
     database.close();
   }
