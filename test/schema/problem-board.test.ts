@@ -1,8 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import type { Caller } from '../../src/rules/caller.ts';
+import type { Prisma } from '../../src/store/generated/sqlite/client.ts';
+import type { CountScope } from '../../src/store/hot/counts.ts';
+import type { ProblemListName } from '../../src/store/hot/problem-lists.ts';
+import { storedTime } from '../../src/store/hot/stored-time.ts';
 import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
+import { seedClients, seedTunnels, seedUsers } from '../support/seed.ts';
 
 const problems = `query ($offset: Int, $limit: Int) {
   problems(offset: $offset, limit: $limit) {
@@ -330,5 +335,76 @@ eitherDialect('problems', (databases) => {
     expect(await total(token)).toBe(1);
     clock.now -= day; // the clock is set right
     expect(await total(token)).toBe(0);
+  });
+
+  test('each list has the records with its problem alone, in their order, of each owner and client, page by page, and their number', async () => {
+    const { services: { store } } = await openTestSchema(databases);
+    const moment = new Date('2026-06-01T00:00:00Z');
+    const at = (days: number) => storedTime(new Date(moment.getTime() + days * day));
+    const [alice = 0, bob = 0] = await seedUsers(store, 2);
+    const lists: Partial<Record<ProblemListName, readonly number[]>> = {};
+    /** Clients of one owner and the other; what the list must have of them, in its order. */
+    const clients = async (name: ProblemListName | undefined, rows: ReadonlyArray<Partial<Prisma.ClientUncheckedCreateInput>>, order: readonly number[]) => {
+      const vkey = (n: number) => `${name} ${n} ${rows.length}`;
+      const ids = await seedClients(store, rows.length, (n) => ({ userId: n % 2 === 0 ? bob : alice, vkey: vkey(n), ...common, ...rows[n - 1] }));
+      if (name) lists[name] = order.map((index) => ids[index] ?? 0);
+      return ids;
+    };
+    // seedClients takes the columns of the first row.
+    const common = {
+      ...{ enabled: true, expired: false, connected: false, lastOnlineAt: null, expiresAt: null, inletBytes: 0, exportBytes: 0, flowLimit: 0 },
+      ...{ maxTunnels: 0, tunnelCount: 0 },
+    };
+    const away = { lastOnlineAt: at(-2), tunnelCount: 1 };
+    await clients('away', [
+      ...[away, { ...away, lastOnlineAt: at(-1) }, { ...away, lastOnlineAt: at(-1) }, { ...away, lastOnlineAt: at(-3) }],
+      ...[{ ...away, enabled: false }, { ...away, expired: true }, { ...away, connected: true }, { ...away, lastOnlineAt: null }, { ...away, tunnelCount: 0 }],
+    ], [2, 1, 0, 3]);
+    const expired = { expired: true, expiresAt: at(1) };
+    await clients('expired', [
+      ...[expired, { ...expired, expiresAt: at(3) }, { ...expired, expiresAt: at(2) }, { ...expired, expiresAt: at(3) }],
+      ...[{ ...expired, expiresAt: at(0) }, { ...expired, expiresAt: null }, { ...expired, enabled: false }],
+    ], [3, 1, 2, 0]);
+    const expiring = { expiresAt: at(-1) };
+    await clients('expiring', [
+      ...[expiring, { expiresAt: at(-3) }, { expiresAt: at(-2) }, { expiresAt: at(-3) }],
+      ...[{ expiresAt: at(0) }, { ...expiring, enabled: false }, { ...expiring, expired: true }],
+    ], [1, 3, 2, 0]);
+    // Four fifths of 5 MiB are 4 MiB.
+    const used = (inletBytes: number, exportBytes: number) => ({ flowLimit: 5, inletBytes, exportBytes });
+    const traffic = await clients('trafficUsedUp', [
+      ...[used(5_242_880, 1), used(1, 5_242_880), used(5_242_880, 0), used(0, 4_194_305), used(4_194_305, 0), used(4_194_304, 0)],
+      { ...used(6_000_000, 0), flowLimit: 0 },
+    ], [0, 1]);
+    lists.trafficNearlyUsedUp = traffic.slice(2, 5);
+    const full = { maxTunnels: 2, tunnelCount: 2 };
+    await clients('tunnelsUsedUp', [full, { ...full, tunnelCount: 3 }, { ...full, tunnelCount: 1 }, { ...full, maxTunnels: 0 }], [0, 1]);
+    const online = await clients(undefined, [{ connected: true }, { connected: true }], []);
+    const offline = await clients(undefined, [{ remark: 'offline' }], []);
+    const tunnels = await seedTunnels(store, 0, 6, (n) => ({
+      ...{ clientId: n === 6 ? offline[0] : online[n % 2], enabled: n !== 4, running: n === 5 },
+    }));
+    lists.closedTunnels = tunnels.slice(0, 3);
+    const users = await seedUsers(store, 6, (n) => ({
+      ...{ username: `expiring ${n}`, expired: n === 5, enabled: n !== 6, expiresAt: [at(-1), at(-2), at(-2), at(0), at(-1), at(-1)][n - 1] },
+    }));
+    lists.expiringUsers = [1, 2, 0].map((index) => users[index] ?? 0);
+
+    const rows = { clients: await store.db.client.findMany(), tunnels: await store.db.tunnel.findMany() };
+    /** The owner and the client of a record. */
+    const of = (name: ProblemListName, id: number) => {
+      if (name === 'expiringUsers') return { ownerId: id };
+      const tunnel = name === 'closedTunnels' ? rows.tunnels.find((row) => row.id === id) : undefined;
+      return tunnel ? { ownerId: tunnel.ownerId, clientId: tunnel.clientId } : { ownerId: rows.clients.find((row) => row.id === id)?.userId, clientId: id };
+    };
+    for (const [name, wanted] of Object.entries(lists) as Array<[ProblemListName, readonly number[]]>) {
+      const read = async (scope: CountScope, offset = 0, limit = 50) => (await store.problemRows(name, { scope, moment, offset, limit })).map(({ id }) => id);
+      const { ownerId, clientId } = of(name, wanted[0] ?? 0);
+      const owned = wanted.filter((id) => of(name, id).ownerId === ownerId);
+      expect([name, await read({}), await read({}, 1, 1), await read({ ownerId: ownerId ?? 0 })]).toEqual([name, wanted, wanted.slice(1, 2), owned]);
+      const counts = [await store.problemCount(name, { scope: {}, moment }), await store.problemCount(name, { scope: { ownerId: ownerId ?? 0 }, moment })];
+      expect([name, counts]).toEqual([name, [wanted.length, owned.length]]);
+      if (clientId !== undefined) expect([name, await read({ clientId })]).toEqual([name, wanted.filter((id) => of(name, id).clientId === clientId)]);
+    }
   });
 });

@@ -13,8 +13,7 @@ import { copyName, databaseFileName, sqliteMigrations } from '../../src/store/sq
 import { openDatabase } from '../../src/store/sqlite/binding.ts';
 import { openStore } from '../../src/store/store.ts';
 import type { Transaction } from '../../src/store/transaction.ts';
-import { eachDialect, testDatabases } from '../support/database.ts';
-import { describeWith } from '../support/programs.ts';
+import { eachDialect } from '../support/database.ts';
 import { writable } from '../support/test-store.ts';
 
 const log = pino({ level: 'silent' });
@@ -68,6 +67,41 @@ eachDialect('an opened store', (databases) => {
     await reserve('User', 5);
     ids.push((await db.user.create({ data: { username: 'alice', passwordHash: '' } })).id, await create());
     expect(ids).toEqual([1, 42, 43, 44, 45, 6, 46]);
+  });
+
+  if (databases.dialect === 'sqlite') return;
+
+  test('ends what waits or works for too long: transactions that send nothing, waits for a lock, searches, which have connections of their own', async () => {
+    const store = await databases.openEmpty();
+    const log = new ChangeLog(store.db);
+    const idle = (tx: Pick<Transaction, '$queryRaw'>) => tx.$queryRaw`SELECT current_setting('idle_in_transaction_session_timeout') AS idle`;
+    for (const [long, most] of [[false, '3s'], [true, '1min']] as const) {
+      const locked = store.db.$transaction(async (tx) => {
+        await log.lock(tx, long);
+        return idle(tx);
+      });
+      expect(await locked).toEqual([{ idle: most }]);
+      expect(await idle(store.db)).toEqual([{ idle: '30s' }]);
+    }
+    expect(await store.db.$queryRaw`SELECT current_setting('lock_timeout') AS wait`).toEqual([{ wait: '5s' }]);
+    const asked = jest.spyOn(pg.Pool.prototype, 'query');
+    try {
+      await store.clientPage({ offset: 0, search: 'x' });
+      const pools = asked.mock.contexts.map((pool) => pool instanceof pg.Pool ? pool.options : undefined);
+      expect(pools).toContainEqual(expect.objectContaining({ max: 2, statement_timeout: 2000, idleTimeoutMillis: 8000 }));
+    } finally {
+      asked.mockRestore();
+    }
+  });
+
+  test('cannot write while another session has locked any table', async () => {
+    const store = await databases.openEmpty();
+    const failure = await store.db.$transaction(async (other) => {
+      await other.$executeRaw`LOCK TABLE "AuditEntry"`;
+      return store.tryWrite().catch((error: unknown) => error);
+    });
+    expect(databaseFailure(failure)).toBe('DATABASE_BUSY');
+    await store.tryWrite();
   });
 });
 
@@ -196,44 +230,5 @@ describe('a database address', () => {
       name: 'StoreError',
       message: 'the database address is not a valid postgresql:// URL',
     });
-  });
-});
-
-describeWith('initdb', 'a store on PostgreSQL', () => {
-  const databases = testDatabases('postgresql');
-
-  test('ends what waits or works for too long: transactions that send nothing, waits for a lock, searches, which have connections of their own', async () => {
-    const store = await databases.openEmpty();
-    const log = new ChangeLog(store.db);
-    const idle = (tx: Pick<Transaction, '$queryRaw'>) => tx.$queryRaw`SELECT current_setting('idle_in_transaction_session_timeout') AS idle`;
-    for (const [long, most] of [[false, '3s'], [true, '1min']] as const) {
-      const locked = store.db.$transaction(async (tx) => {
-        await log.lock(tx, long);
-        return idle(tx);
-      });
-      expect(await locked).toEqual([{ idle: most }]);
-      expect(await idle(store.db)).toEqual([{ idle: '30s' }]);
-    }
-    expect(await store.db.$queryRaw`SELECT current_setting('lock_timeout') AS wait`).toEqual([{ wait: '5s' }]);
-    const asked = jest.spyOn(pg.Pool.prototype, 'query');
-    try {
-      await store.clientPage({ offset: 0, search: 'x' });
-      const pools = asked.mock.contexts.map((pool) => pool instanceof pg.Pool ? pool.options : undefined);
-      expect(pools).toContainEqual(expect.objectContaining({ max: 2, statement_timeout: 2000, idleTimeoutMillis: 8000 }));
-    } finally {
-      asked.mockRestore();
-    }
-  });
-
-  test('cannot write while another session has locked any table', async () => {
-    const database = await databases.create();
-    const store = await database.open();
-    const other = new pg.Client({ connectionString: database.url });
-    await other.connect();
-    await other.query('BEGIN; LOCK TABLE "AuditEntry"');
-    expect(databaseFailure(await store.tryWrite().catch((error: unknown) => error))).toBe('DATABASE_BUSY');
-    await other.query('COMMIT');
-    await store.tryWrite();
-    await other.end();
   });
 });

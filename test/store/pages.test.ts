@@ -1,13 +1,10 @@
 import { beforeAll, expect, test } from '@jest/globals';
 import { addAuditEntries } from '../../src/store/audit.ts';
-import type { Client, Prisma } from '../../src/store/generated/sqlite/client.ts';
+import type { Client } from '../../src/store/generated/sqlite/client.ts';
 import { clientConditions } from '../../src/store/hot/conditions.ts';
-import type { CountScope } from '../../src/store/hot/counts.ts';
-import type { ProblemListName } from '../../src/store/hot/problem-lists.ts';
-import { storedTime } from '../../src/store/hot/stored-time.ts';
 import type { TestStore } from '../support/test-store.ts';
 import { eachDialect } from '../support/database.ts';
-import { seedClients, seedTunnels, seedUsers } from '../support/seed.ts';
+import { seedClients, seedTunnels } from '../support/seed.ts';
 
 const remarks = ['beta', 'Alpha', 'a_b', 'ALPHA two', '100%', 'Straße', 'ÖFFNEN', '\\', "it's", 'gamma', 'delta', 'axb'];
 const clientOrders = {
@@ -81,7 +78,7 @@ eachDialect('pages', (databases) => {
       ipWhite: n % 4 === 0,
       connections: (n * 5) % 4,
       lastOnlineAt: n % 4 === 0 ? null : new Date(Date.UTC(2026, 1, (n * 5) % 11 + 1)),
-      expiresAt: n % 5 === 0 ? new Date('2031-02-03T04:05:06.007Z') : null,
+      expiresAt: n === 6 ? new Date('2030-06-01T00:00:00Z') : n % 5 === 0 ? new Date('2031-02-03T04:05:06.007Z') : null,
       inletBytes: 2n ** 40n + BigInt(n),
       exportBytes: BigInt((n * 5) % 13),
       createdAt: new Date(Date.UTC(2026, 0, n)),
@@ -383,88 +380,6 @@ eachDialect('pages', (databases) => {
     expect(await seen()).toEqual(copies(null, 'follow 2', false));
   });
 });
-eachDialect('lists of problems', (databases) => {
-  const moment = new Date('2026-06-01T00:00:00Z');
-  const at = (days: number) => storedTime(new Date(moment.getTime() + days * 86_400_000));
-
-  test('have the records with a problem alone, in their order, of each owner and client, page by page, and their number', async () => {
-    const store = await databases.openEmpty();
-    const [alice = 0, bob = 0] = await seedUsers(store, 2);
-    const lists: Partial<Record<ProblemListName, readonly number[]>> = {};
-    /** Clients of one owner and the other; what the list must have of them, in its order. */
-    const clients = async (name: ProblemListName | undefined, rows: ReadonlyArray<Partial<Prisma.ClientUncheckedCreateInput>>, order: readonly number[]) => {
-      const vkey = (n: number) => `${name} ${n} ${rows.length}`;
-      const ids = await seedClients(store, rows.length, (n) => ({ userId: n % 2 === 0 ? bob : alice, vkey: vkey(n), ...common, ...rows[n - 1] }));
-      if (name) lists[name] = order.map((index) => ids[index] ?? 0);
-      return ids;
-    };
-    // seedClients takes the columns of the first row.
-    const common = {
-      ...{ enabled: true, expired: false, connected: false, lastOnlineAt: null, expiresAt: null, inletBytes: 0, exportBytes: 0, flowLimit: 0 },
-      ...{ maxTunnels: 0, tunnelCount: 0 },
-    };
-    const away = { lastOnlineAt: at(-2), tunnelCount: 1 };
-    await clients('away', [
-      ...[away, { ...away, lastOnlineAt: at(-1) }, { ...away, lastOnlineAt: at(-1) }, { ...away, lastOnlineAt: at(-3) }],
-      ...[{ ...away, enabled: false }, { ...away, expired: true }, { ...away, connected: true }, { ...away, lastOnlineAt: null }, { ...away, tunnelCount: 0 }],
-    ], [2, 1, 0, 3]);
-    const expired = { expired: true, expiresAt: at(1) };
-    await clients('expired', [
-      ...[expired, { ...expired, expiresAt: at(3) }, { ...expired, expiresAt: at(2) }, { ...expired, expiresAt: at(3) }],
-      ...[{ ...expired, expiresAt: at(0) }, { ...expired, expiresAt: null }, { ...expired, enabled: false }],
-    ], [3, 1, 2, 0]);
-    const expiring = { expiresAt: at(-1) };
-    await clients('expiring', [
-      ...[expiring, { expiresAt: at(-3) }, { expiresAt: at(-2) }, { expiresAt: at(-3) }],
-      ...[{ expiresAt: at(0) }, { ...expiring, enabled: false }, { ...expiring, expired: true }],
-    ], [1, 3, 2, 0]);
-    // Four fifths of 5 MiB are 4 MiB.
-    const used = (inletBytes: number, exportBytes: number) => ({ flowLimit: 5, inletBytes, exportBytes });
-    const traffic = await clients('trafficUsedUp', [
-      ...[used(5_242_880, 1), used(1, 5_242_880), used(5_242_880, 0), used(0, 4_194_305), used(4_194_305, 0), used(4_194_304, 0)],
-      { ...used(6_000_000, 0), flowLimit: 0 },
-    ], [0, 1]);
-    lists.trafficNearlyUsedUp = traffic.slice(2, 5);
-    const full = { maxTunnels: 2, tunnelCount: 2 };
-    await clients('tunnelsUsedUp', [full, { ...full, tunnelCount: 3 }, { ...full, tunnelCount: 1 }, { ...full, maxTunnels: 0 }], [0, 1]);
-    const online = await clients(undefined, [{ connected: true }, { connected: true }], []);
-    const offline = await clients(undefined, [{ remark: 'offline' }], []);
-    const tunnels = await seedTunnels(store, 0, 6, (n) => ({
-      ...{ clientId: n === 6 ? offline[0] : online[n % 2], enabled: n !== 4, running: n === 5 },
-    }));
-    lists.closedTunnels = tunnels.slice(0, 3);
-    const users = await seedUsers(store, 6, (n) => ({
-      ...{ username: `expiring ${n}`, expired: n === 5, enabled: n !== 6, expiresAt: [at(-1), at(-2), at(-2), at(0), at(-1), at(-1)][n - 1] },
-    }));
-    lists.expiringUsers = [1, 2, 0].map((index) => users[index] ?? 0);
-
-    const owner = async (name: ProblemListName, id: number) => {
-      if (name === 'expiringUsers') return id;
-      return name === 'closedTunnels'
-        ? (await store.db.tunnel.findUnique({ where: { id } }))?.ownerId
-        : (await store.db.client.findUnique({ where: { id } }))?.userId;
-    };
-    const client = async (name: ProblemListName, id: number) => name === 'closedTunnels' ? (await store.db.tunnel.findUnique({ where: { id } }))?.clientId : id;
-    for (const [name, wanted] of entries(lists as Required<typeof lists>)) {
-      const read = async (scope: CountScope, offset = 0, limit = 50) => ids(await store.problemRows(name, { scope, moment, offset, limit }));
-      expect([name, await read({})]).toEqual([name, wanted]);
-      expect([name, await read({}, 1, 1)]).toEqual([name, wanted.slice(1, 2)]);
-      expect([name, await store.problemCount(name, { scope: {}, moment })]).toEqual([name, wanted.length]);
-      const first = wanted[0] ?? 0;
-      const [ownerId, clientId] = [await owner(name, first) ?? 0, await client(name, first) ?? 0];
-      const owned = [];
-      const own = [];
-      for (const id of wanted) {
-        if (await owner(name, id) === ownerId) owned.push(id);
-        if (await client(name, id) === clientId) own.push(id);
-      }
-      expect([name, await read({ ownerId })]).toEqual([name, owned]);
-      expect([name, await store.problemCount(name, { scope: { ownerId }, moment })]).toEqual([name, owned.length]);
-      if (name !== 'expiringUsers') expect([name, await read({ clientId })]).toEqual([name, own]);
-    }
-  });
-});
-
 function entries<Key extends string, Value>(record: Readonly<Record<Key, Value>>): [Key, Value][] {
   return Object.entries(record) as [Key, Value][];
 }
