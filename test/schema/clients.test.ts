@@ -215,6 +215,20 @@ eitherDialect('clients', (databases) => {
     expect(await api.record(update, { id, input: { webUsername: null, webPassword: null } })).toMatchObject({ webUsername: null, hasWebPassword: false });
   });
 
+  test('sessions of the web login end when one of the credentials of the client changes, and by nothing else', async () => {
+    const api = await openTestSchema(databases);
+    const { db } = api.services.store;
+    const id = await newClient(api, { webUsername: 'w', webPassword: 'secret' });
+    const ends = async (input: Record<string, unknown>) => {
+      await db.session.deleteMany();
+      await db.session.create({ data: { id: 's', kind: 'client', clientId: id, stamp: '', lastSeenAt: new Date() } });
+      await api.ok(update, { id, input });
+      return await db.session.count() === 0;
+    };
+    for (const input of [{ verifyKey: 'another' }, { webUsername: 'v' }, { webPassword: 'another' }]) expect([input, await ends(input)]).toEqual([input, true]);
+    for (const input of [{ remark: 'x' }, { verifyKey: 'another', webUsername: 'v' }]) expect([input, await ends(input)]).toEqual([input, false]);
+  });
+
   test("a client's own expiry is not later than its owner's, also when the owner changes; the earlier one counts", async () => {
     const api = await openTestSchema(databases);
     const early = await newUser(api, { expiresAt: new Date('2027-01-01T00:00:00Z') });

@@ -550,7 +550,9 @@ eitherDialect('diagnosis', (databases) => {
     expect(await all({})).toMatchObject({ ROUTE: 'STOPPED PORT_OPENING: FREE_PORT' });
     expect(await all({}, { running: false, error: 'taken' })).toMatchObject({ ROUTE: 'STOPPED PORT_CLOSED: FREE_PORT' });
     expect(await all({ enabled: false })).toMatchObject({ ROUTE: 'PASSED PORT_ENTRY', ENABLED: 'STOPPED TUNNEL_STOPPED: START_TUNNEL' });
-    expect(await all({ target: '' }, open)).toMatchObject({ TARGET: 'STOPPED TUNNEL_TARGET_MISSING: SET_TUNNEL_TARGET' });
+    for (const mode of ['tcp', 'udp', 'secret']) {
+      expect(await all({ mode, password: 'p', target: '' }, open)).toMatchObject({ TARGET: 'STOPPED TUNNEL_TARGET_MISSING: SET_TUNNEL_TARGET' });
+    }
     expect(await all({ localProxy: true }, open)).toMatchObject({ AGENT: 'PASSED SERVER_DIALS' });
     expect(await all({ mode: 'udp', proxyProtocol: 'V1' }, open)).toMatchObject({ ROUTE: 'PASSED PORT_ENTRY PROXY_PROTOCOL_UNUSED' });
     expect(await all({ mode: 'secret' })).toMatchObject({ ROUTE: 'STOPPED PASSWORD_MISSING: SET_PASSWORD' });

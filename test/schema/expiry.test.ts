@@ -89,6 +89,11 @@ eitherDialect('an expiry', (databases) => {
     const expiredUsers = async () => (await api.record('{ users(filter: { expired: true }) { rows { id } } }'))['rows'];
     expect(await expiredUsers()).toEqual([{ id: ended }]);
     expect(await byStatus(api)).toEqual([...off(first, third), ...enabled(second)]);
+    const other = await createUser(api, `username: "carol", expiresAt: "${at(9)}"`);
+    const just = await create(api, `ownerId: ${other}, expiresAt: "${at(0)}"`);
+    await api.ok(`mutation { updateUser(id: ${other}, input: { expiresAt: "${at(8)}" }) { id } }`);
+    expect(await byStatus(api)).toEqual([...off(first, third, just), ...enabled(second)]);
+    await api.ok(`mutation { deleteClient(id: ${just}) deleteUser(id: ${other}) }`);
     await update(first, `expiresAt: "${at(9)}"`);
     expect(await byStatus(api)).toEqual([...off(third), ...enabled(first, second)]);
     await update(first, 'expiresAt: null, remark: "x"');

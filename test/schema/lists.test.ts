@@ -130,6 +130,14 @@ eitherDialect('lists', (databases) => {
       .toEqual({ total: 3, rows: [{ port: 10_003 }] });
     expect(await api.record('query ($client: ID!) { client(id: $client) { tunnels(offset: 1) { total rows { port } } } }', { client }))
       .toEqual({ tunnels: { total: 3, rows: [{ port: 10_002 }, { port: 10_003 }] } });
+    await seedHosts(api.services.store, client ?? 0, 3, (n) => ({ host: `h${n}.com` }));
+    expect(await api.record('query ($client: ID!) { client(id: $client) { hosts(offset: 1, limit: 1) { total rows { host } } } }', { client }))
+      .toEqual({ hosts: { total: 3, rows: [{ host: 'h2.com' }] } });
+    // The owner of each fourth.
+    expect(
+      await api.record('query ($client: ID!) { client(id: $client) { owner { clients(offset: 2, limit: 1) { total rows { id } } } } }', { client: ids[3] }),
+    )
+      .toEqual({ owner: { clients: { total: 25, rows: [{ id: ids[11] }] } } });
     expect(await api.record('query ($client: ID!) { client(id: $client) { tunnels(limit: 0) { total rows { port } } } }', { client })).toEqual({
       tunnels: { total: 3, rows: [] },
     });

@@ -19,3 +19,8 @@ test('ten look-ups of a caller at once, then one in five seconds; 10,000 callers
   for (let n = 0; n < 10; n++) await ask('newest');
   expect(await Promise.all([ask('newest'), ask('first', now + 5000), ask('second')])).toEqual([limited, limited, limited]);
 });
+
+test('addresses that only this machine reaches are not among its own', () => {
+  const own = new NameLookUps().machineAddresses();
+  for (const address of ['127.0.0.1', '::1']) expect(own).not.toContain(address);
+});
