@@ -154,7 +154,6 @@ export class HttpProxyVisitor {
   async #forward(request: Forward): Promise<boolean> {
     const kept = await this.#takeKept(request.target);
     const { socket: upstream, result } = kept ? { socket: kept, result: undefined } : this.#dial(request.target);
-    this.#socket.onGone = () => upstream.destroy();
     const body = new BodyEnd(request.body);
     // The request is sent while the agent still dials.
     const upload = this.#upload(request, upstream, body);
