@@ -19,10 +19,10 @@ type ProcessSettings = Pick<Settings, 'processes' | 'databaseUrl' | 'nodeLinks' 
 
 /** @throws {SettingsError} if several processes can't run with these settings */
 function check({ processes, databaseUrl, nodeLinks }: ProcessSettings): void {
-  if (processes > 1 && databaseUrl === '') {
+  if (databaseUrl === '') {
     throw new SettingsError([`processes: ${processes} processes need a PostgreSQL database, which they have in common: set database_url, or processes to 1`]);
   }
-  if (processes > 1 && nodeLinks === 'plain') {
+  if (nodeLinks === 'plain') {
     throw new SettingsError([
       'node_links: several processes share bridge_port, on which servers with plain links reach each other: set node_links to tls, or processes to 1',
     ]);

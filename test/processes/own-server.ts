@@ -1,10 +1,10 @@
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import net from 'node:net';
 import process from 'node:process';
 import { ownProcess } from '../../src/processes/own-process.ts';
 import { listenOn } from '../../src/wire/listen-on.ts';
 
-/* A server process that only has ports, for run-processes.test.ts: it notes what it sees in a file. What it does: FAIL and STUCK name the process that cannot start, or whose event loop stops. */
+/* A server process that only has ports, for run-processes.test.ts: it notes what it sees in a file. What it does: FAIL and STUCK name the process that cannot start, or whose event loop stops the first time. */
 
 const [, , file = '', port = '', reserved = ''] = process.argv;
 const given = { notify: process.env['NOTIFY_SOCKET'] ?? '', watchdog: process.env['WATCHDOG_USEC'] ?? '' };
@@ -31,4 +31,7 @@ void own.stopping.then(() => {
 });
 note('is ready');
 own.ready(`text of ${number}\n`, `line of ${number}: ${process.pid}`);
-if (process.env['STUCK'] === String(number)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+if (process.env['STUCK'] === String(number) && !readFileSync(file, 'utf8').includes('is stuck')) {
+  note('is stuck');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+}

@@ -78,12 +78,12 @@ async function answerOf(port: number): Promise<string> {
   return answer;
 }
 
-test('the first process starts alone, then the others; they share a port, have others alone, and one that ends is started again, until all are to end', async () => {
-  const { port, log, ended, notes, written, pidOf, stop } = await start({ NOTIFY_SOCKET: '/nowhere/notify', WATCHDOG_USEC: '60000000' });
+test('the first process starts alone, then the others; they share a port, have others alone, and one that is stuck, or ends, is started again, until all are to end', async () => {
+  const { port, log, ended, notes, written, pidOf, stop } = await start({ NOTIFY_SOCKET: '/nowhere/notify', WATCHDOG_USEC: '6000000', STUCK: '2' });
   await eventually(written, (text) => text.includes('line of 2'));
   expect(written()).toMatch(/^text of 1\nline of 1: \d+\nline of 2: \d+\n$/);
   const seen = notes();
-  const starts = (number: number) => expect.stringMatching(new RegExp(`^${number} starts as \\d+ with {"notify":"","watchdog":"60000000"} $`));
+  const starts = (number: number) => expect.stringMatching(new RegExp(`^${number} starts as \\d+ with {"notify":"","watchdog":"6000000"} $`));
   expect(seen.slice(0, 4)).toEqual([
     starts(1),
     `1 listen EADDRINUSE: 127.0.0.1:${port + 2}`,
@@ -94,22 +94,20 @@ test('the first process starts alone, then the others; they share a port, have o
   expect(await answerOf(port)).toMatch(/^[12]$/);
   const owns = () => [1, 2].map((number) => notes().some((note) => note === `${number} gets udp` || note === `${number} has udp: true`));
   expect(await eventually(owns, ([first, second]) => first !== second)).toHaveLength(2);
+
+  const pid = pidOf(2);
+  expect(await log.line(/^a server process does not respond$/)).toMatchObject({ process: 2 });
+  const restarts = [await log.line(/^a server process has ended: it is started again$/)];
+  // What it had is the other one's.
+  await eventually(owns, ([first]) => first === true);
+  expect(await answerOf(port)).toBe('1');
+  await eventually(() => pidOf(2), (now) => now !== pid);
   process.emit('SIGHUP', 'SIGHUP');
   await eventually(notes, (all) => ['1 is to reload', '2 is to reload'].every((note) => all.includes(note)));
-
-  const restarts: unknown[] = [];
-  for (let times = 0; times < 2; times++) {
-    const pid = pidOf(2);
-    const again = log.next(/^a server process has ended: it is started again$/);
-    process.kill(pid, 'SIGKILL');
-    const { process: number, how, restartMs } = await again;
-    restarts.push([number, how, restartMs]);
-    // What it had is the other one's.
-    await eventually(owns, ([first]) => first === true);
-    expect(await answerOf(port)).toBe('1');
-    if (times === 0) await eventually(() => pidOf(2), (now) => now !== pid);
-  }
-  expect(restarts).toEqual([[2, 'SIGKILL', 1000], [2, 'SIGKILL', 2000]]);
+  const again = log.next(/^a server process has ended: it is started again$/);
+  process.kill(pidOf(2), 'SIGKILL');
+  restarts.push(await again);
+  expect(restarts.map(({ process: number, how, restartMs }) => [number, how, restartMs])).toEqual([[2, 'SIGKILL', 1000], [2, 'SIGKILL', 2000]]);
   expect(notes().filter((note) => note === '2 is ready')).toHaveLength(2);
   expect(notes().filter((note) => note.startsWith('2 has udp')).at(-1)).toBe('2 has udp: false');
   stop();
@@ -119,24 +117,19 @@ test('the first process starts alone, then the others; they share a port, have o
   expect(log.entries.filter(({ msg }) => /orderly/.test(msg))).toEqual([]);
 });
 
-test.each([[1, []], [2, ['1 stops']]])('if process %p cannot start, all end with its exit code', async (number, others) => {
-  const { log, ended, notes, written } = await start({ FAIL: String(number), WATCHDOG_USEC: '3000' });
+test('if a process cannot start, all end with its exit code', async () => {
+  const { log, ended, notes, written } = await start({ FAIL: '2', WATCHDOG_USEC: '3000' });
   expect(await ended).toBe(3);
   expect(log.entries).toEqual([
-    expect.objectContaining({ level: 50, process: number, how: 'exit code 3', msg: 'a server process could not start: all of them end' }),
+    expect.objectContaining({ level: 50, process: 2, how: 'exit code 3', msg: 'a server process could not start: all of them end' }),
   ]);
-  expect(notes().filter((note) => note.includes('stops'))).toEqual(others);
-  expect(notes().filter((note) => note.includes('starts'))).toHaveLength(number);
+  expect(notes().filter((note) => note.includes('stops'))).toEqual(['1 stops']);
   expect(written()).toBe('');
 });
 
-test('a process whose event loop is stuck is killed; one that does not end as it should determines the exit code', async () => {
-  const { log, ended, pidOf, stop } = await start({ STUCK: '2', WATCHDOG_USEC: '2000000' });
-  expect(await log.line(/^a server process does not respond$/)).toMatchObject({ process: 2 });
-  expect(await log.line(/^a server process has ended/)).toMatchObject({ process: 2, how: 'SIGKILL' });
-  process.kill(pidOf(1), 'SIGSTOP');
-  stop();
-  process.kill(pidOf(1), 'SIGKILL');
-  expect(await ended).toBe(1);
-  expect(log.entries.at(-1)).toMatchObject({ process: 1, how: 'SIGKILL', msg: 'a server process was not stopped in an orderly way' });
+test('several processes need a database that they can share, and links over TLS', async () => {
+  const settings = { processes: 2, databaseUrl: 'postgresql://127.0.0.1/adit', nodeLinks: 'tls', linkPort: 0, processHttpPort: '' } as const;
+  const refused = async (changed: Partial<Parameters<typeof runProcesses>[0]>) => runProcesses({ ...settings, ...changed }, new LogRecorder().logger);
+  await expect(refused({ databaseUrl: '' })).rejects.toThrow(/^processes: 2 processes need a PostgreSQL database/);
+  await expect(refused({ nodeLinks: 'plain' })).rejects.toThrow(/^node_links: .* set node_links to tls, or processes to 1$/);
 });

@@ -148,7 +148,6 @@ export class NodeLinks {
         if (this.#closed.signal.aborted) return;
         log.warn({ node: name, reason }, 'the session with another node was lost');
         this.#lacks(name, reason);
-        failures = 0;
         wait = RETRY.first;
       } catch (error) {
         this.#lacks(name, messageOf(error));

@@ -109,3 +109,14 @@ test('once a day, certificates that have expired and that nobody needs are delet
   expect(exists('b')).toBe(true);
   await acme.stop();
 });
+
+test('an order begins when it is due, and not when the clock is looked at the next time', async () => {
+  const directory = `https://127.0.0.1:${await freePortRange(1)}/directory`; // nobody listens
+  const timing = { lookMs: 3_600_000, backoffMs: 20 };
+  const acme = new Acme({ directory, email: '', dir: path.join(kept, 'due'), write: writePrivately, timing }, new LogRecorder().logger, Date.now);
+  acme.want('a.example', 1);
+  acme.start();
+  const state = await eventually(() => acme.state('a.example'), (now) => now?.failures === 3);
+  expect(state?.problem).toMatch(/cannot be reached/);
+  await acme.stop();
+});

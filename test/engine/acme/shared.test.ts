@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { Acme } from '../../../src/engine/acme/acme.ts';
@@ -194,11 +194,16 @@ test('what others have changed meanwhile is read for all names together, and wha
   expect(one.state('a.example')).toMatchObject({ failures: 1 });
 
   installation.texts.set('old.p.example.com.pem', `${covering.key}${covering.certificate}`);
+  installation.leaders.clear();
   installation.clock = Date.parse('2121-01-01');
+  // Its own copy is looked at last.
+  const copy = other.fileOf('old.p.example.com');
+  writePrivately(copy, `${covering.key}${covering.certificate}`);
   other.look();
-  await new Promise(setImmediate);
+  await eventually(() => existsSync(copy), (is) => !is);
   expect(installation.texts.has('old.p.example.com.pem')).toBe(true);
-  one.look();
+  installation.leaders.add('one');
+  installation.clock += 25 * 60 * MINUTE;
   await eventually(() => installation.texts.has('old.p.example.com.pem'), (is) => !is);
 });
 

@@ -9,7 +9,7 @@ import { awakeNow } from '../../../src/rules/awake-clock.ts';
 import { sessionOf } from '../../support/agent-session.ts';
 import { environmentOf } from '../../support/environment.ts';
 import { eventually } from '../../support/eventually.ts';
-import { NODE_KEY, openEverywhere, startNode, startNodes } from '../../support/nodes.ts';
+import { meet, NODE_KEY, openEverywhere, reached, startNode, startNodes } from '../../support/nodes.ts';
 import { RawPeer } from '../../support/raw-peer.ts';
 import { roundTrip, startEcho, visit } from '../../support/target.ts';
 import { CLIENT, fresh, startAgent, tunnelOf } from '../../support/tunnel.ts';
@@ -298,4 +298,51 @@ test('the only node knows what all clients have counted, until it sees another o
   const other = countersOf(false);
   other.lose(1);
   expect(known(other)).toEqual([false, true, false]);
+});
+
+test('what a client has counted is learned again whenever another node may have been its home meanwhile', async () => {
+  const asked: number[] = [];
+  const storedTotals = async (id: number) => {
+    asked.push(id);
+    return undefined;
+  };
+  const one = await startNode('one', { node: { name: 'one', version: '0.0.1', key: NODE_KEY, storedTotals } });
+  const two = await startNode('two');
+  const { nodes } = one.engine;
+  if (!nodes) throw new Error('it is a node');
+  const clientId = CLIENT.id;
+  const learned = (before: number) => eventually(() => nodes.counts(clientId) && asked.length > before, Boolean);
+  expect([nodes.isHome(clientId), nodes.counts(clientId), asked]).toEqual([true, true, []]);
+  meet([one, two]);
+  await eventually(() => [reached(one), reached(two)], (all) => all.every((names) => names.length === 1));
+  // A home that all choose, whether the other one takes agents or not.
+  two.engine.nodes?.leave(true);
+  await learned(0);
+  for (const on of [false, true]) {
+    const before = asked.length;
+    two.engine.nodes?.leave(on);
+    if (on) await learned(before);
+    else await eventually(() => nodes.others.servers.length, (count) => count === 1);
+  }
+  // The database was away for so long that others may have lost sight of this one.
+  const peers = [one, two].map(({ name, bridge }) => ({ name, host: '127.0.0.1', port: bridge.tls.port, bridgePort: bridge.port }));
+  nodes.use(peers, awakeNow());
+  await eventually(() => nodes.counts(clientId), Boolean);
+  for (const [ago, isLearned] of [[0, false], [11_000, false], [0, true]] as const) {
+    const before = asked.length;
+    nodes.use(peers, awakeNow() - ago);
+    if (isLearned) await learned(before);
+    else expect([nodes.counts(clientId), asked.length]).toEqual([true, before]);
+  }
+  // A third one was there for a moment, and was not reached.
+  const reachable = asked.length;
+  nodes.use([...peers, { name: 'three', host: '127.0.0.1', port: 1, bridgePort: 1 }], awakeNow());
+  nodes.use(peers, awakeNow());
+  await learned(reachable);
+  // It can no longer be reached, and the database says that it has ended.
+  const before = asked.length;
+  await two.engine.close();
+  await eventually(() => reached(one), (names) => names.length === 0);
+  nodes.use(peers.slice(0, 1), awakeNow());
+  await learned(before);
 });

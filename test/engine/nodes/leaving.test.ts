@@ -6,7 +6,7 @@ import { encodeOpen } from '../../../src/wire/open.ts';
 import { eventually } from '../../support/eventually.ts';
 import { meet, NODE_KEY, openEverywhere, reached, startNode, startNodes, type TestNode } from '../../support/nodes.ts';
 import { RawPeer } from '../../support/raw-peer.ts';
-import { closed, roundTrip, startEcho, visit } from '../../support/target.ts';
+import { closed, roundTrip, startEcho, visit, visitUntilClosed } from '../../support/target.ts';
 import { CLIENT, openTunnel, startAgent } from '../../support/tunnel.ts';
 import { startVisitor } from '../../support/visitor.ts';
 
@@ -161,4 +161,17 @@ test('a process may refuse to serve while another one of the machine, which can 
   expect(one?.engine.nodes?.others.here).toBe(true);
   const [alone] = await startNodes(['alone', 'other']);
   expect(alone?.engine.nodes?.siblingServes).toBe(false);
+});
+
+test('without other nodes, the visitors of an agent that was lost are refused at once', async () => {
+  const node = await startNode('alone');
+  const agent = await RawPeer.connect(node);
+  const { port, id } = await openTunnel(node, { targets: ['127.0.0.1:1'] });
+  await eventually(() => connected(node), Boolean);
+  expect(node.engine.nodes?.nodeOf(CLIENT.id)).toBeUndefined();
+  agent.socket.destroy(true);
+  await eventually(() => connected(node), (there) => !there);
+  await visitUntilClosed(port);
+  expect(node.engine.tunnelState(id)?.refusals).toEqual({ offline: 1 });
+  expect(node.log.entries.filter(({ msg }) => msg.includes('waited'))).toEqual([]);
 });

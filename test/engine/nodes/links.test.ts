@@ -56,6 +56,11 @@ test('nodes find each other by a list that one of them has, and again after a lo
   expect([reached(one), reached(two)]).toEqual([['two'], ['one']]);
   // Both say so until the database no longer has it.
   const unreached = () => [one, two].map(({ engine }) => engine.nodes?.unreached ?? []);
+  const since = () => unreached().map(([first]) => first?.since);
+  const lost = since();
+  const attempts = () => one.log.entries.filter(({ msg }) => msg.startsWith('another node cannot be reached'));
+  await eventually(attempts, ({ length }) => length >= 2);
+  expect([since(), attempts().map(({ level }) => level).filter((level) => level > 20)]).toEqual([lost, []]);
   const all = await eventually(unreached, (found) => found.every(([first]) => first?.problem.includes('ECONNREFUSED')));
   expect(all).toEqual([one, two].map(() => [{ name: 'three', since: expect.any(Number), problem: expect.any(String) }]));
   meet([one, two]);
@@ -158,6 +163,11 @@ test('streams that a node opens for what there is not, or in another form, are r
     await eventually(() => stream?.over, (over) => over === true);
   }
   link.send({ type: 'committed' });
+  // The requests of one client that wait leave others theirs, until the connection takes them.
+  const large = Buffer.alloc(64_000, 1);
+  const taken = (clientId: number, times: number) => Array.from({ length: times }, () => link.openFor(clientId, large) !== undefined);
+  expect([taken(1, 5), taken(2, 1)]).toEqual([[true, true, true, true, false], [true]]);
+  await eventually(() => taken(1, 1), ([one]) => one === true);
   expect(link.open(encodeNodeRequest({ kind: 'traffic' }))?.over).toBe(false);
   link.close();
 });

@@ -11,6 +11,7 @@ import {
   type TunnelState,
 } from '../../../src/engine/face.ts';
 import { ask } from '../../../src/engine/nodes/ask.ts';
+import { HomeOpener } from '../../../src/engine/nodes/home-opener.ts';
 import * as answers from '../../../src/engine/nodes/node-answers.ts';
 import { NodeRequests, type NodeState } from '../../../src/engine/nodes/node-requests.ts';
 import type { OtherNodes } from '../../../src/engine/other-nodes.ts';
@@ -123,7 +124,7 @@ test('an answer that does not come, is cut off, or is another one than was asked
 
 /** What a node knows, and a session with it. */
 async function serving(nodes?: OtherNodes, state: Partial<NodeState> = {}) {
-  const environment = environmentOf({ now: () => 1000 });
+  const environment = environmentOf({ now: () => 1000, allowLocalProxy: true });
   environment.nodes = nodes;
   const tunnels = new Tunnels(environment);
   const all: NodeState = {
@@ -137,7 +138,9 @@ async function serving(nodes?: OtherNodes, state: Partial<NodeState> = {}) {
     ...state,
   };
   const requests = new NodeRequests(environment, tunnels, all);
+  const streams: Stream[] = [];
   const { link } = linkTo((stream, payload) => {
+    streams.push(stream);
     const decoded = decodeNodeRequest(payload);
     if (decoded) requests.take(stream, decoded.request, decoded.rest);
   });
@@ -147,7 +150,7 @@ async function serving(nodes?: OtherNodes, state: Partial<NodeState> = {}) {
     if (!entry) throw new Error('it was added');
     return entry;
   };
-  return { environment, tunnels, requests, link, add };
+  return { environment, tunnels, requests, link, streams, add };
 }
 
 test('a node answers each request with what it has of just that record', async () => {
@@ -284,7 +287,7 @@ test("a visitor's connection is carried with all that its node said of it, or pa
   entry.session.open = (...given) => void session.open(...given);
   expect(await takes()).toEqual(['', ['agent', payload, true, 20_000, {}, undefined]]);
   expect(await takes({ dataFollows: false, credit: undefined })).toEqual(['', ['agent', payload, false, undefined, {}, undefined]]);
-  expect(tunnels.get(2)?.state.refusals).toEqual({ offline: 1, agentCapacity: 2 });
+  expect([2, 3].map((id) => tunnels.get(id)?.state.refusals)).toEqual([{ offline: 1, agentCapacity: 2 }, { offline: 1 }]);
 
   // A visitor who came to this node before it was the home.
   const came = { of: 'tunnel', id: 2, socket: { remoteAddress: '192.0.2.7', remotePort: 70 } } as const;
@@ -293,4 +296,22 @@ test("a visitor's connection is carried with all that its node said of it, or pa
   const stream = requests.open(1, dial, true, 20_000, came);
   expect(opened).toEqual([['agent', payload, true, 20_000, {}, undefined]]);
   await new Promise<void>((resolve) => stream?.join(new MessageSocket('', (message) => resolve(expect(message).toBeUndefined()))));
+});
+
+test("streams between nodes are known as their client's, and leave TLS only if the client's bytes may", async () => {
+  const { link, streams, add } = await serving();
+  await add(5);
+  await add(6, { crypt: true });
+  const opened: Array<Stream | undefined> = [];
+  const openFor = (_: number, ...given: Parameters<Mux['open']>) => {
+    const stream = link.open(...given);
+    opened.push(stream);
+    return stream;
+  };
+  const socket = { remoteAddress: '192.0.2.7', remotePort: 70 };
+  for (const [clientId, crypt] of [[5, false], [6, true], [9, true]] as const) {
+    new HomeOpener({ shortRequests: true, openFor }, clientId, crypt).open(dial, false, undefined, { of: 'tunnel', id: 1, socket });
+  }
+  await eventually(() => streams.length, (count) => count === 3);
+  for (const all of [opened, streams]) expect(all.map((stream) => [stream?.owner, stream?.mayMove])).toEqual([[5, true], [6, false], [9, false]]);
 });

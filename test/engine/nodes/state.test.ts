@@ -121,6 +121,9 @@ test('events of the home reach the watchers of every node, and do not come back'
   await openEverywhere([home], { targets: [] });
   await eventually(() => seen, (events) => events.some((event) => event.startsWith('home: tunnel')));
   expect(seen.filter((event) => event === `home: client ${CLIENT.id}`).length).toBeLessThan(5);
+  seen.length = 0;
+  await home.engine.close();
+  await eventually(() => seen, (events) => events.includes(`entry: client ${CLIENT.id}`));
 });
 
 test('only the home has counters to store', async () => {
