@@ -6,7 +6,6 @@ import type { HttpCallers } from './callers.ts';
 export type Authentication =
   | { readonly kind: 'known'; readonly caller: Caller }
   | { readonly kind: 'refused'; readonly reason: string }
-  | { readonly kind: 'foreign' }
   | { readonly kind: 'tooManyFailures'; readonly retrySeconds: number };
 
 /**
@@ -25,7 +24,6 @@ export async function authenticate(callers: HttpCallers, request: Request): Prom
   }
   const identified = await callers.identify(request, signature);
   if ('caller' in identified) return { kind: 'known', caller: identified.caller };
-  if (identified.status === 403) return { kind: 'foreign' };
   const asked = signature.size > 0 || request.get('authorization') !== undefined;
   return { kind: 'refused', reason: asked ? identified.msg : 'authentication required' };
 }

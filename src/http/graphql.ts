@@ -87,7 +87,6 @@ function refuse(request: Request, response: Response, outcome: Exclude<Authentic
     response.set('Retry-After', String(outcome.retrySeconds));
     return fail(response, 429, 'UNAUTHENTICATED', 'too many failed logins from this address');
   }
-  if (outcome.kind === 'foreign') return fail(response, 403, 'FOREIGN_ORIGIN');
   if (isNavigation(request)) response.set('WWW-Authenticate', 'Basic realm="adit", charset="UTF-8"');
   fail(response, 401, 'UNAUTHENTICATED', outcome.reason);
 }

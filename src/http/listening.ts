@@ -20,7 +20,6 @@ export function addressOf(server: http.Server): AddressInfo {
 export async function drain(server: http.Server, ms: number): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), ms);
   const closed = new Promise((resolve) => server.close(resolve));
-  server.closeIdleConnections();
   await closed;
   clearTimeout(timer);
 }

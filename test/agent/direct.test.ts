@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
+import os from 'node:os';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { isUsable, ownCandidates } from '../../src/agent/direct/candidates.ts';
 import { openPath } from '../../src/agent/direct/open-path.ts';
@@ -65,6 +66,19 @@ test('a side names at most so many places, the public one first, and none that m
   expect(candidates[0]).toEqual({ host: '203.0.113.9', port: 7 });
   expect(candidates.length).toBeLessThanOrEqual(MAX_CANDIDATES);
   for (const candidate of candidates) expect(isUsable(candidate, 4)).toBe(true);
+});
+
+test('an address that the server sees and the machine has is named once, and eight at most', () => {
+  const of = (address: string, internal = false) => ({ address, internal, family: 'IPv4', netmask: '', mac: '', cidr: null }) as const;
+  const interfaces = jest.spyOn(os, 'networkInterfaces').mockReturnValue({
+    lo: [of('127.0.0.1', true)],
+    one: [of('198.51.100.1'), of('198.51.100.2')],
+    two: Array.from({ length: 9 }, (_, index) => of(`203.0.113.${index}`)),
+    none: undefined,
+  });
+  const named = ownCandidates({ host: '198.51.100.2', port: 7 }, 7, 4);
+  interfaces.mockRestore();
+  expect(named).toEqual(['198.51.100.2', '198.51.100.1', ...[0, 1, 2, 3, 4, 5].map((last) => `203.0.113.${last}`)].map((host) => ({ host, port: 7 })));
 });
 
 test('a probe is believed only from the peer, with the same password and the nonces of this path', () => {

@@ -9,6 +9,7 @@ import { Signal } from '../../src/agent/direct/signal.ts';
 import { loadUdx } from '../../src/agent/direct/udx.ts';
 import { MAX_CANDIDATES } from '../../src/wire/direct-messages.ts';
 import { stunMapped, stunRequest, stunResponse } from '../../src/wire/stun.ts';
+import { eventually } from '../support/eventually.ts';
 
 test.each([['127.0.0.1', 4], ['::1', 6]] as const)('a server at %s is asked for the public address', async (host, family) => {
   const udx = await loadUdx();
@@ -83,8 +84,9 @@ async function punching(role: 'visitor' | 'agent') {
   signal.write(Buffer.from('{"type":"candidates","candidates":[{"host":"203.0.113.9","port":9}]}\n'));
   const port = await new Promise<number>((resolve) => server.once('message', (_request, from) => resolve(from.port)));
   const theirs = new PathKey(role === 'visitor' ? 'agent' : 'visitor', 'a password', nonces);
+  const send = (kind: ProbeKind, from = peer, sent?: (error: Error | null) => void): void => from.send(theirs.probe(kind), port, '127.0.0.1', sent);
   const answer = async (kind: ProbeKind): Promise<ProbeKind | undefined> => {
-    peer.send(theirs.probe(kind), port, '127.0.0.1');
+    send(kind);
     const [message]: Buffer[] = await once(peer, 'message');
     return theirs.read(message ?? Buffer.alloc(0));
   };
@@ -92,23 +94,42 @@ async function punching(role: 'visitor' | 'agent') {
     server.close();
     peer.close();
   };
-  return { attempt, signal, answer, close };
+  return { attempt, signal, peer, send, answer, close };
 }
 
 test('the visitor chooses the address that answered, not the first one that the peer named', async () => {
-  const { attempt, signal, answer, close } = await punching('visitor');
+  const { attempt, signal, peer, send, answer, close } = await punching('visitor');
   const outcome = attempt.then(() => 'open', String);
   expect(await answer(Probe.ANSWER)).toBe(Probe.CHOOSE);
+  // The first one, which is repeated until the agent confirms it.
+  const other = dgram.createSocket('udp4').bind(0, '127.0.0.1');
+  await once(other, 'listening');
+  send(Probe.ANSWER, other);
+  const again = async (): Promise<string> => {
+    for (let time = 0; time < 3; time++) await once(peer, 'message');
+    return 'the first';
+  };
+  expect(await Promise.race([once(other, 'message').then(() => 'the other'), again()])).toBe('the first');
+  other.close();
   signal.destroy();
   expect(await outcome).toContain('the peer ended the attempt');
   close();
 });
 
 test('the agent confirms the address that the visitor chose', async () => {
-  const { attempt, signal, answer, close } = await punching('agent');
+  const { attempt, signal, send, answer, close } = await punching('agent');
   expect(await answer(Probe.CHOOSE)).toBe(Probe.CHOSEN);
-  const { raw, peer } = await attempt;
+  const { raw, peer, heardOutOfBand } = await attempt;
   expect(peer.host).toBe('127.0.0.1');
+  // Only the address on the path keeps it alive.
+  const other = dgram.createSocket('udp4').bind(0, '127.0.0.1');
+  await once(other, 'listening');
+  await new Promise((resolve) => send(Probe.ALIVE, other, resolve));
+  while (await answer(Probe.ASK) !== Probe.ANSWER);
+  expect(heardOutOfBand()).toBe(0);
+  send(Probe.ALIVE);
+  await eventually(heardOutOfBand, (at) => at > 0);
+  other.close();
   raw.destroy();
   signal.destroy();
   close();

@@ -26,7 +26,7 @@ async function visiting(target?: Target) {
 }
 
 test('connections go to the target, and the path that they take is shown', async () => {
-  const { server, tunnel, visitor } = await visiting();
+  const { server, agent, tunnel, visitor } = await visiting();
   const direct = visitor.log.entries.some(({ msg }) => msg.startsWith('direct path to'));
   expect(await roundTrip(await visit(visitor.port), 'hello')).toBe('hello');
   const { visitors } = await eventually(
@@ -34,6 +34,10 @@ test('connections go to the target, and the path that they take is shown', async
     (state) => (state.visitors[0]?.path === 'direct') === direct,
   );
   expect(visitors).toEqual([{ address: '127.0.0.1', since: expect.any(Number), path: direct ? 'direct' : 'relay' }]);
+  expect(visitor.visitor.path).toBe(direct ? 'direct' : 'relay');
+  await agent.agent.stop();
+  await eventually(() => server.engine.tunnelState(tunnel.id)?.visitors[0]?.path, (path) => path === 'relay');
+  expect(visitor.visitor.path).toBe('relay');
 });
 
 test('each byte counts once in its direction, whatever the path, however often the agent reports, and the last ones when the path ends', async () => {
@@ -73,6 +77,9 @@ test('another target holds from the next connection on, whatever the path', asyn
   const { server, tunnel, visitor } = await visiting();
   const socket = await visit(visitor.port);
   await roundTrip(socket, 'x');
+  const beside = await openTunnel(server, { mode: 'p2p', password: 'another one', targets: [(await startEcho()).address] });
+  const neighbor = await startVisitor(server, { password: beside.password, type: 'p2p', directRetry: { first: 600_000, longest: 600_000 } });
+  await neighbor.log.line(/direct path/);
   const other = await startTarget((socket) => socket.end('other'));
   await server.engine.apply({ kind: 'tunnel', tunnel: { ...tunnel, targets: [other.address] } });
   await eventually(() => other.connections.length, (count) => {
@@ -81,6 +88,7 @@ test('another target holds from the next connection on, whatever the path', asyn
   });
   expect((await readAll(await visit(visitor.port))).toString()).toBe('other');
   expect(await roundTrip(socket, 'still')).toBe('still');
+  expect(await roundTrip(await visit(neighbor.port), 'as before')).toBe('as before');
 });
 
 test.each([

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import type http from 'node:http';
 import path from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
@@ -55,6 +55,10 @@ test('the script has the address, the pin and the checksums of the files that th
   await script(...sums(contents));
   writeFileSync(path.join(dataDir, 'agent', 'adit-agent-linux-x64'), 'a newer one');
   await script(...sums({ ...contents, 'adit-agent-linux-x64': 'a newer one' }));
+  // As long as the one before.
+  writeFileSync(path.join(dataDir, 'agent', 'adit-agent-linux-x64'), 'another one');
+  utimesSync(path.join(dataDir, 'agent', 'adit-agent-linux-x64'), 1, 2);
+  await script(...sums({ ...contents, 'adit-agent-linux-x64': 'another one' }));
   expect((await get('secrets.json')).status).toBe(404);
 });
 
@@ -77,6 +81,7 @@ test('what is sent to be enrolled must be a code and the name of a machine, and 
     403,
     403,
   ]);
+  expect(await (await send({ code: 'c', machine })).text()).toBe('the code is invalid, expired or already used\n');
   const wrong: ReadonlyArray<Record<string, string>> = [
     { machine },
     { code: 'c' },

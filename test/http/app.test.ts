@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import pino from 'pino';
 import { NotReadyError } from '../../src/http/health.ts';
 import { AditError } from '../../src/schema/errors.ts';
@@ -161,7 +161,13 @@ test('ready means that every check passes; what fails is named, why is for the l
     const body: unknown = await response.json();
     return [response.status, body];
   };
+  const [started, cleared] = [jest.spyOn(globalThis, 'setTimeout'), jest.spyOn(globalThis, 'clearTimeout')];
   expect(await ready()).toEqual([200, { status: 'ready' }]);
+  const timers = started.mock.results.filter((_, index) => started.mock.calls[index]?.[1] === 2000).map(({ value }) => value);
+  expect(timers.length).toBe(2);
+  expect(cleared.mock.calls.map(([timer]) => timer)).toEqual(expect.arrayContaining(timers));
+  started.mockRestore();
+  cleared.mockRestore();
   broken = true;
   expect(await ready()).toEqual([503, { status: 'not ready', failed: ['database'] }]);
   expect(entries.join()).toContain('secret detail');

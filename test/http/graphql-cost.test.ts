@@ -66,6 +66,17 @@ describe('what an operation costs', () => {
     expect(cost('query ($s: String) { tunnels(search: $s, limit: 1) { total } }', { s: '' })).toBe(2);
   });
 
+  test('a search of all kinds of records is one for each kind that is asked for, with as many of it as the limit says', () => {
+    expect(cost('{ search(text: "x", limit: 10) { clients { id } tunnels { id } hosts { id } users { id } } }')).toBe(1 + 4 * (1 + 2500 + 10));
+  });
+
+  test('is not counted further when it is too much', () => {
+    const document = parse(`{ ${Array.from({ length: 20 }, (_, n) => `a${n}: clients { total }`).join(' ')} }`);
+    const operation = getOperationAST(document);
+    if (!operation) throw new Error('no operation');
+    expect(costOf(schema, document, operation, {}, 5)).toBe(6);
+  });
+
   test('a filter by what no index answers counts as a search, by one that an index answers as nothing', () => {
     expect(cost('{ tunnels(filter: { connected: false }, limit: 1) { total } }')).toBe(2 + 2500);
     expect(cost('{ tunnels(filter: { clientId: 1, mode: TCP, connected: null }, limit: 1) { total } }')).toBe(2);

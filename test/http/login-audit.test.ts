@@ -94,4 +94,19 @@ eitherDialect('the audit log', (databases) => {
     expect(JSON.stringify(rows)).not.toContain(token.slice(5));
     expect(JSON.parse(rows[0]?.after ?? '')).toMatchObject({ name: 'backup', hash: '(hidden)' });
   });
+
+  test('has the address from which each change came, whatever its caller has shown', async () => {
+    const change = 'mutation { createClient(input: {}) { id } }';
+    const made = await graphql('mutation { createApiToken(input: { name: "backup" }) { token } }');
+    const { token } = z.object({ data: z.object({ createApiToken: z.object({ token: z.string() }) }) }).parse(made.body).data.createApiToken;
+    const { auth_key, timestamp } = signature(testAuthKey, Date.now());
+    const session = await logIn('admin', testAdminPassword);
+    await api.store.db.auditEntry.deleteMany();
+    for (const headers of [byPassword, { authorization: `Bearer ${token}` }, { 'x-adit-auth-key': auth_key, 'x-adit-timestamp': String(timestamp) }, session]) {
+      await graphql(change, headers);
+    }
+    expect((await entries(4)).map(({ method, address }) => [method, address])).toEqual(
+      ['password', 'token', 'signature', 'session'].map((method) => [method, '127.0.0.1']),
+    );
+  });
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import { afterEach, expect, test } from '@jest/globals';
-import { addressOf, close, listen } from '../../src/http/listening.ts';
+import { addressOf, close, drain, listen } from '../../src/http/listening.ts';
 import { createRedirectServer } from '../../src/http/redirect.ts';
 
 const servers: http.Server[] = [];
@@ -23,4 +23,28 @@ test.each([
   response?.resume();
   expect([response?.statusCode, response?.headers.location]).toEqual(answer);
   expect(response?.headers.connection).toBe('close');
+});
+
+test('a server that ends waits for its requests for so long, and not for connections without one', async () => {
+  const responses: http.ServerResponse[] = [];
+  const place = { host: '127.0.0.1', port: 0 };
+  const start = () => listen(http.createServer((request, response) => request.url === '/' ? response.end() : responses.push(response)), place, () => undefined);
+  const ask = async (server: http.Server, path: string, agent: http.Agent) => {
+    const sent = http.get({ host: '127.0.0.1', port: addressOf(server).port, path, agent });
+    const [response]: http.IncomingMessage[] = await once(sent, 'response');
+    return once(response?.resume() ?? sent, 'end');
+  };
+  const agent = new http.Agent({ keepAlive: true });
+  const [whole, brief] = [await start(), await start()];
+  servers.push(whole, brief);
+  await ask(whole, '/', agent);
+  const outcomes = [whole, brief].map((server) => ask(server, '/held', agent).then(() => 'answered', () => 'cut'));
+  while (responses.length < 2) await new Promise(setImmediate);
+  const drained = drain(whole, 2 ** 31 - 1);
+  await drain(brief, 5);
+  expect(await outcomes[1]).toBe('cut');
+  for (const response of responses) response.end();
+  await drained;
+  expect(await outcomes[0]).toBe('answered');
+  agent.destroy();
 });

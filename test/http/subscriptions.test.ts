@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { z } from 'zod';
 import { onlineState } from '../support/client-state.ts';
 import { EventRate, eventCostPerSecond } from '../../src/http/event-results.ts';
@@ -28,11 +28,14 @@ async function makeUser({ api }: TestApp, username: string): Promise<{ id: numbe
 test('agents that connect or disconnect are published at once, as server-sent events, with the current state', async () => {
   const app = await start();
   const [id = 0] = await seedClients(app.api.services.store, 1);
+  const waits = jest.spyOn(EventRate.prototype, 'wait');
   const events = await subscribe(app, clientChanged, basic());
   expect([events.status, events.contentType]).toEqual([200, 'text/event-stream']);
   app.api.engine.clients.set(id, online);
   app.api.engine.tell('client', id);
   expect(await events.next()).toEqual({ data: { clientChanged: { id, client: { remark: 'office 1', runtime: { connected: true } } } } });
+  expect(waits.mock.calls).toEqual([['admin', 6]]);
+  waits.mockRestore();
   app.api.engine.clients.set(id, { ...online, connected: false });
   app.api.engine.tell('client', id);
   expect(await events.next()).toEqual({ data: { clientChanged: { id, client: { remark: 'office 1', runtime: { connected: false } } } } });

@@ -38,6 +38,7 @@ async function serving(tunnel: Partial<WantedTunnel> = {}, allowFiles?: (directo
   symlinkSync(path.join(directory, 'secret.txt'), path.join(site, 'link.txt'));
   symlinkSync(directory, path.join(site, 'up'));
   symlinkSync('hello.txt', path.join(site, 'inside.txt'));
+  symlinkSync('loop', path.join(site, 'loop'));
   const server = await startEngine();
   const { log } = await startAgent(server, { allowFiles: allowFiles ? allowFiles(directory) : [site] });
   const { port, id } = await openTunnel(server, { mode: 'file', localPath: site, ...tunnel });
@@ -133,7 +134,8 @@ test('directories are listed without what is hidden, or show their index; one wi
   expect(list).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } });
   expect(list.body).toMatch(/href="\/hello\.txt"/);
   expect(list.body).toMatch(/href="\/sub"/);
-  expect(list.body).not.toMatch(/\.hidden|link\.txt|\/up"/);
+  expect(list.body).not.toMatch(/\.hidden|link\.txt|\/up"|loop/);
+  expect(await ask(port, '/loop')).toMatchObject({ status: 404 });
   expect(await ask(port, '/sub/')).toMatchObject({ status: 200, body: 'the index' });
   expect(await ask(port, '/sub')).toMatchObject({ status: 301, headers: { location: '/sub/' } });
   expect(await ask(port, '//sub')).toMatchObject({ status: 301, headers: { location: '/sub/' } });

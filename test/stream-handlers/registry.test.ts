@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { expect, test } from '@jest/globals';
 import { answerRequest } from '../../src/stream-handlers/registry.ts';
 import type { StreamContext } from '../../src/stream-handlers/stream-handler.ts';
@@ -8,6 +9,7 @@ import type { OpenRequest } from '../../src/wire/open.ts';
 import { socketPair } from '../../src/wire/socket-pair.ts';
 import type { ByteSocket, OnDialled } from '../../src/wire/socket.ts';
 import type { StreamHooks } from '../../src/wire/stream.ts';
+import { eventually } from '../support/eventually.ts';
 
 /** What the local end sends before anything else. */
 function firstBytes(socket: ByteSocket): Promise<Buffer> {
@@ -93,6 +95,18 @@ test('probe says why the target cannot be dialed, within the timeout of the requ
   if (!right.socket) throw new Error('not joined');
   expect([String(await firstBytes(right.socket)), destroyed]).toEqual(['', true]);
 });
+
+test.each<OpenRequest>([{ kind: 'udp', by, targets: ['127.0.0.1:53'] }, { kind: 'udpAny' }])(
+  'the UDP socket of %j is closed with the stream',
+  async (request) => {
+    const open = () => process.getActiveResourcesInfo().filter((name) => name === 'UDPWrap').length;
+    const before = open();
+    const { error, socket } = await answerOf(request);
+    expect([error, open()]).toEqual([undefined, before + 1]);
+    socket?.destroy();
+    await eventually(open, (count) => count === before);
+  },
+);
 
 test('file and direct pass on what was asked for; files hold the session', async () => {
   const file = await answerOf({ kind: 'file', by, path: '/a', stripPrefix: '/b' });

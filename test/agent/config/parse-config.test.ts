@@ -246,6 +246,19 @@ describe("the text of an agent's configuration file", () => {
     ['a name that nobody could read', '[tunnels."a\\nb"]\ntype = "socks5"', [
       'a.toml: tunnels.a?b: must be a name of 1 to 64 letters, digits, blanks, dots, - and _',
     ]],
+    ['a key in quotes', `[tunnels."a b"]\ntype = "socks5"\nport = -1\n[tunnels.'c d']\ntype = "socks5"\n"port" = -1`, [
+      'a.toml:3: tunnels.a b.port: must be a port',
+      'a.toml:6: tunnels.c d.port: must be a port',
+    ]],
+    ['what no password may hold', '[tunnels.a]\ntype = "secret"\ntargets = ["1"]\npassword = "a\\u0000b"', ['a.toml:4: tunnels.a.password: must not hold NUL']],
+    ['what no path may hold', '[tunnels.a]\ntype = "file"\nlocal_path = "a\\u0000b"', ['a.toml:3: tunnels.a.local_path: must not hold NUL']],
+    ['the name of an address', '[tunnels.a]\ntype = "socks5"\nserver_ip = "localhost"', ['a.toml:3: tunnels.a.server_ip: must be an IP address']],
+    ['an account that a proxy cannot ask for', '[tunnels.a]\ntype = "socks5"\n[tunnels.a.accounts]\n"u:v" = "p"', [
+      expect.stringMatching(/^a\.toml:4: tunnels\.a\.accounts\.u:v: cannot be used: ./),
+    ]],
+    ['an entry that is longer than the server takes', tunnel(`targets = [${`"${'x'.repeat(60)}.${'y'.repeat(50)}:1",`.repeat(300)}]`), [
+      'a.toml:1: tunnels.t: is too long: the server takes no such entry',
+    ]],
     ['a table __proto__', '[tunnels.__proto__]\ntype = "socks5"', ['a.toml: tunnels: must have no table of the name __proto__']],
   ])('%s: the field is named, with its line', (_, text, expected) => {
     expect(problems(text)).toEqual(expected);

@@ -54,6 +54,18 @@ test('a target that accepts connections and does not answer in time fails, and n
   expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
+test.each([[tcp, ''], [http, expect.stringContaining('status 404')]])('a check by %j leaves no timer', async (how, problem) => {
+  const service = await startService('a');
+  service.answer(404);
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setInterval', 'clearInterval', 'performance', 'Date'] });
+  try {
+    expect(await checkTarget(how, service.address, never)).toEqual(problem);
+    expect(jest.getTimerCount()).toBe(0);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
 test.each([['EMFILE', true], ['ENFILE', true], ['ENOBUFS', true], ['ENOMEM', true], ['EHOSTUNREACH', false]])(
   'the error %s is one of this machine, which says nothing about the target: %j',
   async (code, own) => {

@@ -199,6 +199,36 @@ test('the state is reported to the server, again after a reconnect; a change at 
   expect(again.at(-1)).toEqual({ type: 'health', of: 'tunnel', id: 8, check: null, targets: [] });
 });
 
+test.each([[5, 7.5], [12, 1]])(
+  'a change is reported at once, or a second after the last report: with a session since %d s it is sent %d s later',
+  async (since, after) => {
+    const { checks } = startChecks(() => 'refused');
+    checks.set([named('web', 'a:1')]);
+    await seconds(since);
+    const messages: HealthMessage[] = [];
+    checks.established('web', ref, (message) => messages.push(message));
+    // The second check fails after 12.5 s.
+    await seconds(after - 0.001);
+    expect(messages).toHaveLength(1);
+    await seconds(0.002);
+    expect(messages[1]).toMatchObject({ targets: [{ target: 'a:1', healthy: false }] });
+  },
+);
+
+test('an entry that is declared again reports under its new record alone', async () => {
+  const { checks } = startChecks(() => 'refused');
+  checks.set([named('web', 'a:1')]);
+  const [first, second]: [HealthMessage[], HealthMessage[]] = [[], []];
+  checks.established('web', ref, (message) => first.push(message));
+  // A count is to be reported within half a minute.
+  await seconds(6);
+  checks.established('web', { of: 'tunnel', id: 8 }, (message) => second.push(message));
+  await seconds(60);
+  expect(first).toHaveLength(1);
+  expect(second.length).toBeGreaterThan(2);
+  expect(new Set(second.map(({ id }) => id))).toEqual(new Set([8]));
+});
+
 test('changes are reported at most once a second, and messages about many targets with long errors fit into a frame', async () => {
   let checked = 0;
   const { checks } = startChecks(() => checked++ % 300 < 150 ? '\u{10ffff}"\\'.repeat(100) : '', Math.random);
