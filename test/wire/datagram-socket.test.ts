@@ -111,6 +111,7 @@ test('64 KB are sent without waiting for others, what is dropped is reported onc
   expect(seen.sent).toEqual([]);
   socket.send(Buffer.alloc(0));
   expect(seen.sent.map(({ length }) => length)).toEqual([65_536]);
+  await nextIteration();
   socket.drop();
   await nextIteration();
   expect(seen.sent.slice(1)).toEqual([Buffer.from('ffff00000001', 'hex')]);
@@ -164,4 +165,17 @@ test('a session that was destroyed sends and delivers nothing more, also in the 
   closing.attach({ onData: () => undefined, onEnd: () => undefined, onDrain: () => undefined, onClose: () => closes++ });
   closing.write(Buffer.from('000161000162', 'hex'));
   expect([got, closes]).toEqual([['a', 'closed'], 1]);
+});
+
+test('what waits while the stream is paused is sent when it goes on', async () => {
+  const { socket, seen } = open();
+  await nextIteration();
+  socket.pause();
+  socket.send(Buffer.from('x'));
+  socket.drop();
+  await nextIteration();
+  expect(seen.sent).toEqual([]);
+  socket.resume();
+  await nextIteration();
+  expect(seen.sent).toEqual([Buffer.from('000178ffff00000001', 'hex')]);
 });

@@ -111,3 +111,22 @@ test('a process has 64 of them at most, those that writes keep included', () => 
   socket.take();
   expect(all).toContain(taken());
 });
+
+test('a copy of lent bytes is kept until they were written, and its memory is used again then', () => {
+  const socket = new FullSocket();
+  const lend = (bytes: number, value: number): void => {
+    const lent = Buffer.alloc(bytes, value);
+    writeLent(socket, lent);
+    lent.fill(0);
+  };
+  // Of each way to copy: little, much, and more than a spare buffer holds.
+  const sizes = [1, 4096, 4097, 10 * KB, 128 * KB, 128 * KB + 1];
+  for (const [index, bytes] of sizes.entries()) lend(bytes, index + 1);
+  expect(socket.written.map((bytes) => [bytes.length, bytes[0], bytes.at(-1)])).toEqual(sizes.map((bytes, index) => [bytes, index + 1, index + 1]));
+  const memory = socket.written.slice(2, 5).map(({ buffer }) => buffer);
+  expect(new Set(memory).size).toBe(3);
+  socket.take();
+  for (let index = 0; index < 3; index++) lend(10 * KB, 9);
+  expect(new Set([...memory, ...socket.written.map(({ buffer }) => buffer)]).size).toBe(3);
+  socket.take();
+});

@@ -187,15 +187,16 @@ test('if 64 MB of control messages wait for all sessions together, the session w
   small.mux.close('the test is over');
 });
 
-/** Sends up to 100 control messages, each of which takes 500 ms. @param busy whether the process works during this time, or waits for a processor */
-async function expensive(busy: boolean): Promise<readonly string[]> {
+/** Sends up to 100 control messages, each of which takes 500 ms. @param busy where the process works during this time; absent = it waits for a processor */
+async function expensive(busy?: 'user' | 'system'): Promise<readonly string[]> {
   const { mux, ended } = stuck('server', () => {
     later += 500;
   });
   let later = 0;
   const now = performance.now.bind(performance);
   const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + later);
-  const usage = jest.spyOn(process, 'cpuUsage').mockImplementation((before) => ({ user: (busy ? later * 1000 : 0) - (before?.user ?? 0), system: 0 }));
+  const used = (kind: 'user' | 'system', before: NodeJS.CpuUsage | undefined): number => (busy === kind ? later * 1000 : 0) - (before?.[kind] ?? 0);
+  const usage = jest.spyOn(process, 'cpuUsage').mockImplementation((before) => ({ user: used('user', before), system: used('system', before) }));
   try {
     // Each costs 5 MB, of which the session earns 2 MB in that time.
     for (let sent = 0; sent < 100 && ended.length === 0; sent++) {
@@ -210,12 +211,12 @@ async function expensive(busy: boolean): Promise<readonly string[]> {
   }
 }
 
-test('a session whose control messages take too much time ends, however few they are', async () => {
-  expect(await expensive(true)).toEqual(['protocol error: control messages that take more time than a session may']);
+test.each(['user', 'system'] as const)('a session whose control messages take too much %s time ends, however few they are', async (busy) => {
+  expect(await expensive(busy)).toEqual(['protocol error: control messages that take more time than a session may']);
 });
 
 test('time in which the process waits for a processor is not counted', async () => {
-  expect(await expensive(false)).toEqual([]);
+  expect(await expensive()).toEqual([]);
 });
 
 test('readers that waited go on a few at a time, so that what they bring fits', async () => {

@@ -7,6 +7,7 @@ import net from 'node:net';
 import os from 'node:os';
 import process from 'node:process';
 import { setImmediate as nextIteration } from 'node:timers/promises';
+import tls from 'node:tls';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { BaseSocket } from '../../src/wire/base-socket.ts';
 import { BACKEND_NAMES, socketsBy } from '../../src/wire/backends.ts';
@@ -87,10 +88,10 @@ describe.each(backends.flatMap((backend) => [{ name: backend.name, backend, secu
           read += chunk.length;
         },
       });
-      dialed.pause();
-      // It is looked at when it only sends.
+      // It is looked at from now on.
       dialed.end();
       expect(dialed.watchPlace).not.toBe(NOT_WATCHED);
+      dialed.pause();
       await ended.promise;
       // The test alone looks at it.
       socketWatch.delete(accepted);
@@ -105,6 +106,23 @@ describe.each(backends.flatMap((backend) => [{ name: backend.name, backend, secu
       expect((await closed)?.message).toBe('one direction was over, and nothing moved in the other');
       dialed.destroy();
     });
+
+    if (secure) {
+      test('a paused socket asks below TLS, with an empty write, whether its peer is there', async () => {
+        const { dialed, accepted } = await pair();
+        for (const socket of [dialed, accepted]) {
+          socket.attach(IDLE);
+          socket.pause();
+          const writes = jest.spyOn(net.Socket.prototype, 'write');
+          expect(socket instanceof BaseSocket && socket.look(0)).toBe(true);
+          const sizes = writes.mock.calls.map(([bytes]) => bytes.length);
+          writes.mockRestore();
+          expect(sizes).toEqual([0]);
+        }
+        dialed.destroy();
+        accepted.destroy();
+      });
+    }
 
     test('a write after our end closes the socket with an error', async () => {
       const { dialed, accepted } = await pair();
@@ -332,6 +350,21 @@ describe.each(backends)('sockets by $name', (backend) => {
     accepted.destroy();
   });
 
+  test('a write is refused when 64 KB wait', async () => {
+    const { dialed, accepted } = await pair();
+    for (const socket of [dialed, accepted]) socket.attach(IDLE);
+    accepted.pause();
+    const seen: Array<readonly [number, boolean]> = [];
+    while (dialed.pending < 100_000) {
+      const more = dialed.write(Buffer.alloc(16_000));
+      if (dialed.pending > 0) seen.push([dialed.pending, more]);
+    }
+    expect(seen.length).toBeGreaterThan(4);
+    expect(seen.filter(([pending, more]) => more !== pending < 64 * 1024)).toEqual([]);
+    dialed.destroy();
+    accepted.destroy();
+  });
+
   test('a write to a connection that was reset closes the socket, also while nothing is read', async () => {
     const { dialed, accepted } = await pair();
     const closed = closing(dialed);
@@ -461,13 +494,17 @@ test('why a connection ended, by its descriptor', () => {
 });
 
 test('sockets that another part of the program made are half-closed for as long as it says', () => {
-  const made = [byteSocket(new net.Socket()), byteSocket(new net.Socket(), undefined, 1000)];
-  expect(made).toMatchObject([{ halfClosedMs: Number.POSITIVE_INFINITY }, { halfClosedMs: 1000 }]);
+  const secured = netBackend.secured(new tls.TLSSocket(new net.Socket()), new net.Socket(), 2000);
+  const made = [byteSocket(new net.Socket()), byteSocket(new net.Socket(), undefined, 1000), secured];
+  expect(made).toMatchObject([{ halfClosedMs: Number.POSITIVE_INFINITY }, { halfClosedMs: 1000 }, { halfClosedMs: 2000 }]);
   for (const socket of made) socket.destroy();
 });
 
-test('only a listener with TLS has a certificate that can be renewed', async () => {
+test('many connections may wait to be accepted; only a listener with TLS has a certificate that can be renewed', async () => {
+  const listens = jest.spyOn(net.Server.prototype, 'listen');
   const listener = await netBackend.listen({ host: '127.0.0.1', port: 0, onSocket: () => undefined, onError: () => undefined });
+  expect(listens).toHaveBeenCalledWith(expect.objectContaining({ backlog: 4096 }));
+  listens.mockRestore();
   expect(() => listener.renew(identity)).toThrow('has no certificate');
   await listener.close();
 });
@@ -568,8 +605,8 @@ describe('with the clock of the test,', () => {
     const { dialed, accepted } = await socketPair(false, backend);
     dialed.destroy();
     accepted.destroy();
-    // Another socket may be watched.
-    jest.advanceTimersByTime(LOOK_MS);
+    // The sockets are watched no more.
+    jest.advanceTimersByTime(LOOK_MS / 5);
     expect(jest.getTimerCount()).toBe(0);
   });
 

@@ -80,3 +80,15 @@ test.each([['EAFNOSUPPORT', '0.0.0.0'], ['EADDRNOTAVAIL', '0.0.0.0'], ['EPROTONO
     if (bound instanceof UdpSocket) await bound.close();
   },
 );
+
+test.each([['bound', 'bind'], ['connected', 'connect']] as const)('a socket that cannot be %s is closed', async (_, name) => {
+  const close = jest.spyOn(dgram.Socket.prototype, 'close');
+  const failing = jest.spyOn(dgram.Socket.prototype, name).mockImplementationOnce(function(this: dgram.Socket) {
+    setImmediate(() => this.emit('error', Object.assign(new Error('why'), { code: 'EACCES' })));
+    return this;
+  });
+  const place = { address: '127.0.0.1', host: '127.0.0.1', port: 9 };
+  await expect(name === 'bind' ? UdpSocket.bind(place) : UdpSocket.connect(place)).rejects.toMatchObject({ code: 'EACCES' });
+  expect(close).toHaveBeenCalledTimes(1);
+  for (const spy of [close, failing]) spy.mockRestore();
+});
