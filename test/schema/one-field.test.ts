@@ -189,8 +189,8 @@ describe.each(Object.entries(kinds))('%s', (type, { columns, inputs, neverNull, 
     const change = (input: object) =>
       api.run(`mutation ($id: ID!, $input: Update${type}Input!) { update${type}(id: $id, input: $input) { id } }`, { id, input });
     const kept: string[] = [];
-    for (const [input, [value]] of given) {
-      expect((await change({ [input]: value })).errors).toEqual([]);
+    expect((await change(Object.fromEntries(given.map(([input, [value]]) => [input, value])))).errors).toEqual([]);
+    for (const [input] of given) {
       if ((await change({ [input]: null })).errors.length > 0) kept.push(input);
     }
     const own = new Set(Object.entries(columns).filter(([, { input }]) => input !== null && kept.includes(input)).map(([name]) => name));
