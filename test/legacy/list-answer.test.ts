@@ -108,8 +108,13 @@ test('of long rows as many are read at once as are sent at once, at least one', 
   const slots = new Slots();
   const rows = [...Array.from({ length: 10 }, () => 'x'.repeat(50_000)), ...Array.from({ length: 4 }, () => 'x'.repeat(200_000))].map((a) => ({ a }));
   const { list, wanted } = listOf(rows);
-  expect((await read((response) => sendList(response, list, slots))).body).toBe(JSON.stringify({ rows, total: 14, beside: 1 }));
-  expect([wanted, slots.taken, slots.ended]).toEqual([[10, 2, 1, 1], 1, 1]);
+  let listeners = 1;
+  const { body } = await read(async (response) => {
+    await sendList(response, list, slots);
+    listeners = response.listenerCount('drain');
+  });
+  expect(body).toBe(JSON.stringify({ rows, total: 14, beside: 1 }));
+  expect([wanted, slots.taken, slots.ended, listeners]).toEqual([[10, 2, 1, 1], 1, 1, 0]);
 });
 
 test('a list that fails leaves its place among the long operations', async () => {

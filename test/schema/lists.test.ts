@@ -249,6 +249,12 @@ eitherDialect('lists', (databases) => {
       three: updateTunnel(id: $id, input: { remark: "x" }) { client { remark } }
     }`;
     expect(await api.ok(operation, { id: 1 })).toEqual({ one: { client: { remark: 'office 1' } }, two: { id: 1 }, three: { client: { remark: 'changed' } } });
+    const addresses = `mutation {
+      one: updateTunnel(id: 1, input: { remark: "y" }) { publicAddress }
+      two: updateGlobalSettings(input: { serverUrl: "https://new.example" }) { serverUrl }
+      three: updateTunnel(id: 1, input: { remark: "z" }) { publicAddress }
+    }`;
+    expect(await api.ok(addresses)).toMatchObject({ one: { publicAddress: null }, three: { publicAddress: 'new.example:20000' } });
   });
 
   test('the server describes itself', async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { z } from 'zod';
 import type { Caller } from '../../src/rules/caller.ts';
 import type { Prisma } from '../../src/store/generated/sqlite/client.ts';
@@ -93,6 +93,8 @@ eitherDialect('problems', (databases) => {
     await db.client.update({ where: { id: away }, data: { lastOnlineAt: since } });
     await db.client.updateMany({ where: { id: { in: [closed, full] } }, data: { connected: true, lastOnlineAt: since } });
     await db.tunnel.update({ where: { id: fullTunnel }, data: { running: true } });
+    // It had more of them before its limit was lowered.
+    await db.client.update({ where: { id: full }, data: { tunnelCount: 3 } });
     await db.client.update({ where: { id: traffic }, data: { inletBytes: 2n ** 20n, exportBytes: 1n } });
     await db.client.update({ where: { id: nearly }, data: { inletBytes: 900_000n } });
     await db.client.update({ where: { id: gone }, data: { expiresAt: since, expired: true } });
@@ -168,7 +170,7 @@ eitherDialect('problems', (databases) => {
         severity: 'SOON',
         since: null,
         fixes: ['RAISE_LIMIT', 'DELETE_UNUSED'],
-        params: names({ used: '1', limit: '1' }),
+        params: names({ used: '3', limit: '1' }),
         client: { id: full },
       },
     ]);
@@ -254,7 +256,7 @@ eitherDialect('problems', (databases) => {
     for (const status of ['missing', 'expired', 'notYetValid', 'notCovered', 'refused', 'expiring'] as const) {
       const id = await newHost(api, clientId, `${status.toLowerCase()}.com`);
       const acme = { status: 'failed', failures: 1, problem: 'nobody answered', lastAt: null, nextAt: start } as const;
-      api.engine.certificates.set(id, { status, problem: 'the file is gone', inUse, acme: status === 'expired' ? acme : null });
+      api.engine.certificates.set(id, { status, problem: 'the file is gone', inUse, acme: status === 'expired' ? acme : { ...acme, status: 'valid' } });
       certificates.push({ id, clientId, status });
     }
     api.engine.troublesFound = { certificates, unhealthyTunnels: [], unhealthyHosts: [] };
@@ -304,6 +306,7 @@ eitherDialect('problems', (databases) => {
     expect(await seen({ kind: 'user', userId: alice.id })).toEqual([...ownOf(ofAlice), { code: 'USER_EXPIRES', of: { id: alice.id }, fixes: ask }]);
     expect(await seen({ kind: 'user', userId: bob.id })).toEqual(ownOf(ofBob));
     expect(await seen({ kind: 'client', clientId: ofBob.id })).toEqual(ownOf(ofBob));
+    expect(await seen({ kind: 'client', clientId: ofAlice.id })).toEqual(ownOf(ofAlice));
     // A while before the clock has been moved to read them.
     for (let n = 0; n < 20; n++) api.services.attempts.begin('login', '203.0.113.9', `name ${n}`, clock.now + 30_000);
     const all = await seen({ kind: 'admin' });
@@ -318,6 +321,68 @@ eitherDialect('problems', (databases) => {
     // A record that gets another owner after the engine was asked is not shown to the former one.
     await db.client.update({ where: { id: ofAlice.id }, data: { userId: bob.id } });
     expect((await seen({ kind: 'user', userId: alice.id })).map(({ code }) => code)).toEqual(['USER_EXPIRES']);
+    await db.host.update({ where: { id: ofBob.hostId }, data: { clientId: ofAlice.id } });
+    expect((await seen({ kind: 'client', clientId: ofBob.id })).map(({ code }) => code)).toEqual(['AGENT_AWAY', 'TRAFFIC_USED_UP']);
+  });
+
+  test('of many clients each owner has their own: of certificates, tunnels and hosts', async () => {
+    const { api, clock } = await opened(databases);
+    const { problems: board, store } = api.services;
+    const [alice] = await seedUsers(store, 1);
+    const clients = await seedClients(store, 203, (n) => ({ userId: n > 200 ? alice : null }));
+    const [first = 0, hostOwner = 0, certificateOwner = 0] = [clients[0], ...clients.slice(-2)];
+    api.engine.troublesFound = {
+      unhealthyTunnels: clients.slice(0, 201).map((clientId, index) => ({ id: 1000 + index, clientId })),
+      unhealthyHosts: [first, hostOwner, hostOwner].map((clientId, index) => ({ id: 2000 + index, clientId })),
+      certificates: [
+        ...[first, certificateOwner].map((clientId, index) => ({ id: 3000 + index, clientId, status: 'missing' }) as const),
+        { id: 3010, clientId: certificateOwner, status: 'expiring' },
+        { id: 3011, clientId: certificateOwner, status: 'expired' },
+      ],
+    };
+    const counts = async (caller: Caller) => {
+      const { total, broken } = await board.page(caller, { offset: 0, limit: 0 });
+      return [total, broken];
+    };
+    expect(await counts({ kind: 'admin' })).toEqual([208, 207]);
+    expect(await counts({ kind: 'user', userId: alice ?? 0 })).toEqual([6, 5]);
+    expect(await counts({ kind: 'client', clientId: certificateOwner })).toEqual([3, 2]);
+    // For the filters and orders of lists, those of all.
+    expect(await board.troubled()).toEqual({
+      clients: {
+        brokenIds: [...clients.slice(0, 201), hostOwner, certificateOwner],
+        soonIds: [certificateOwner],
+        since: new Date(clock.now - 7 * day),
+        until: new Date(clock.now + 7 * day),
+      },
+      tunnels: clients.slice(0, 201).map((_, index) => 1000 + index),
+      hosts: [2000, 2001, 2002, 3000, 3001, 3010, 3011],
+    });
+  });
+
+  test('the engine is asked again after ten seconds, or when it has failed; 64 pages are kept', async () => {
+    const { api, clock } = await opened(databases);
+    const { problems: board, store } = api.services;
+    const page = (limit: number) => board.page({ kind: 'admin' }, { offset: 0, limit });
+    const [troubles, counted] = [jest.spyOn(api.engine, 'troubles'), jest.spyOn(store, 'problemCount')];
+    troubles.mockRejectedValueOnce(new Error('the engine is gone'));
+    await expect(page(0)).rejects.toThrow('the engine is gone');
+    await page(0);
+    expect(troubles).toHaveBeenCalledTimes(2);
+    clock.now += 9999;
+    await page(0);
+    expect(troubles).toHaveBeenCalledTimes(2);
+    clock.now += 1;
+    await page(1);
+    expect(troubles).toHaveBeenCalledTimes(3);
+    clock.now += 1999; // the page with one row is kept until its next millisecond
+    for (let limit = 2; limit <= 64; limit++) await page(limit);
+    const isRead = async (limit: number) => {
+      counted.mockClear();
+      await page(limit);
+      return counted.mock.calls.length > 0;
+    };
+    expect([await isRead(1), await isRead(65), await isRead(64), await isRead(1)]).toEqual([false, true, false, true]);
   });
 
   test('callers with the same records share one reading for two seconds', async () => {

@@ -49,7 +49,15 @@ eitherDialect('what the server says of itself', (databases) => {
     await seedHosts(store, one, 3, (n) => ({ enabled: n !== 2 }));
     await seedHosts(store, two + 2, 1, () => ({ host: 'other.example', enabled: false }));
     await seedHosts(store, two, 2, (n) => ({ host: `online${n}.example`, enabled: n === 1 }));
-    const of = async (caller?: Parameters<typeof api.run>[2]) => (await api.run(counts, {}, caller)).data;
+    let saved = 0;
+    Object.assign(api.services, { freshState: async () => void saved++ });
+    const of = async (caller?: Parameters<typeof api.run>[2]) => {
+      const before = saved;
+      const { data } = await api.run(counts, {}, caller);
+      // What the engine knows is saved first.
+      expect(saved).toBe(before + 1);
+      return data;
+    };
     expect(await of()).toEqual({
       server: {
         counts: {

@@ -171,7 +171,8 @@ eitherDialect('an import by a running server', (databases) => {
     ]);
     expect(api.engine.wantedHosts.get(1)).toMatchObject({ certificate: '/c', privateKey: '/k' });
     api.engine.applied.length = 0;
-    await imported(api, true, records({ user: { enabled: false }, domain: { certificatePath: '/new' }, bytes: 10 }));
+    const later = records({ user: { enabled: false }, domain: { certificatePath: '/new' }, bytes: 10 });
+    await imported(api, true, later);
     expect(api.engine.applied).toMatchObject([
       { kind: 'client', client: { id: 1, enabled: false } },
       { kind: 'host', host: { id: 1, certificate: '/new', privateKey: '/k' } },
@@ -179,6 +180,7 @@ eitherDialect('an import by a running server', (databases) => {
     ]);
     const [, counted] = await api.services.store.db.client.findMany({ orderBy: { id: 'asc' } });
     expect([counted?.inletBytes, counted?.exportBytes]).toEqual([10n, 5n]);
+    expect(await report(api, later, true)).toMatchObject({ outcome: 'nothing', counted: 0 });
   });
 
   test('keeps what the program has stored itself since, and passwords that have not changed; sessions of the others end', async () => {
@@ -213,7 +215,9 @@ eitherDialect('an import by a running server', (databases) => {
     await db.user.update({ where: { id: 2 }, data: { passwordHash: hashes.passwordHash } });
     await db.client.update({ where: { id: 1 }, data: { webPasswordHash: hashes.webPasswordHash } });
     for (const userId of [1, 2]) await db.session.create({ data: { id: `${userId}`, kind: 'user', userId } });
+    api.engine.applied.length = 0;
     await imported(api, true, records('new', 'second password'));
+    expect(api.engine.applied.map(({ kind }) => kind)).toEqual(['client', 'client', 'tunnel', 'host']);
     expect(await db.user.findMany({ orderBy: { id: 'asc' } })).toMatchObject([{ remark: 'new' }, { remark: 'new', passwordHash: hashes.passwordHash }]);
     expect((await db.session.findMany()).map(({ userId }) => userId)).toEqual([2]);
     expect(await db.client.findMany({ orderBy: { id: 'asc' } })).toMatchObject([

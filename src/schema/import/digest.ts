@@ -24,5 +24,5 @@ export function digestOf(record: ImportRecord): string {
 /** Whether a login password has changed since the import. After the first login nobody can tell: then it has not. @param stored the hash */
 export function passwordChanged(password: string, stored: string): boolean {
   if (stored === '') return password !== '';
-  return isFastHash(stored) && (password === '' || !verifyFastHash(password, stored));
+  return isFastHash(stored) && !verifyFastHash(password, stored);
 }
