@@ -164,6 +164,10 @@ describe('the sockets of a silent database', () => {
     const address = server.address();
     const port = typeof address === 'object' && address !== null ? address.port : 0;
     const sockets = new DatabaseSockets();
+    const nextIteration = () =>
+      new Promise((resolve) => {
+        setImmediate(resolve);
+      });
     const opened = async () => {
       const socket = sockets.create();
       await once(socket.connect(port, '127.0.0.1'), 'connect');
@@ -175,13 +179,13 @@ describe('the sockets of a silent database', () => {
     expect(await ended).toMatchObject([[silent], [silent]]);
     const refused = sockets.create();
     const refusal = once(refused, 'error');
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
+    await nextIteration();
     expect(refused.destroyed).toBe(true);
     expect(await refusal).toMatchObject([silent]);
     sockets.silent(false);
     const last = await opened();
+    await nextIteration();
+    expect(last.destroyed).toBe(false);
     expect(last.timeout).toBe(10_000);
     const end = once(last, 'error');
     last.emit('timeout');
