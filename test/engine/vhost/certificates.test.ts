@@ -201,6 +201,26 @@ test('hosts share a pair until the last of them has another; each pair that expi
   expect(take(covering)).not.toBe(first);
 });
 
+test('the keys of session tickets depend on the secret and on the certificate; new keys hold from the next handshake on', async () => {
+  const [tickets, same] = [new TicketKeys(), new TicketKeys()];
+  const own = tickets.keyFor('AA');
+  expect([own.length, own.equals(tickets.keyFor('AA')), own.equals(tickets.keyFor('BB')), own.equals(same.keyFor('AA'))]).toEqual([48, true, false, false]);
+  const pair = new Certificate(
+    { certificate: covering.certificate, privateKey: covering.key },
+    { log: new LogRecorder().logger, now: Date.now, tickets },
+    () => undefined,
+  );
+  const first = await pair.context();
+  expect(await pair.context()).toBe(first);
+  const { version } = tickets;
+  for (const keys of [tickets, same]) keys.use(Buffer.alloc(32, 1));
+  expect([tickets.version === version, tickets.keyFor('AA').equals(own), tickets.keyFor('AA').equals(same.keyFor('AA'))]).toEqual([false, false, true]);
+  const second = await pair.context();
+  expect(second).not.toBe(first);
+  tickets.use(Buffer.alloc(32, 1));
+  expect(await pair.context()).toBe(second);
+});
+
 test('all certificates are looked at when the server starts, and every 30 seconds until it stops', () => {
   jest.useFakeTimers();
   try {

@@ -4,7 +4,9 @@ import { formatHead, type RequestHead } from '../../../src/engine/http/head.ts';
 import { HttpSyntaxError } from '../../../src/engine/http/syntax-error.ts';
 import { bytesOf, checkRequestHead, receivedFields, requestHead, responseHeaders, sentHeaders } from '../../../src/engine/vhost/request/http2-head.ts';
 import { prefersJson, refusalOf, refusalResponse } from '../../../src/engine/vhost/response/refusal.ts';
-import { hostFields } from '../../../src/engine/vhost/target/host-fields.ts';
+import { plainRequestHead } from '../../../src/engine/http/plain-head.ts';
+import { HeadsForTarget } from '../../../src/engine/vhost/target/head-for-target.ts';
+import { type HostFields, hostFields } from '../../../src/engine/vhost/target/host-fields.ts';
 import { fieldsForTarget, fieldsForVisitor, tellOrigin, upgradeOf, visitorOf } from '../../../src/engine/vhost/target/request-fields.ts';
 import { type Refusal, refusals } from '../../../src/rules/visitor-refusals.ts';
 
@@ -113,6 +115,32 @@ test("a target gets the visitor's fields, who it is, and what the host sets inst
   expect(passed({ headers: ['Host: own'], hostChange: 'inner' })).toEqual(['Host:inner', 'X-Own:theirs', 'A:b', ...shown]);
   const names = ['Content-Length', 'Transfer_Encoding', 'Connection', 'Upgrade', 'TE', 'Trailer', 'Keep-Alive', 'Proxy-Connection', 'Expect'];
   expect(hostFields({ headers: names.map((name) => `${name}: 1`), hostChange: '' })).toEqual({ host: undefined, fields: [], names: new Set() });
+});
+
+test('the lines that the requests of a visitor have in common change with its Host, and with what the host sets', () => {
+  const heads = new HeadsForTarget();
+  const write = (host: string, own: HostFields) => {
+    const plain = plainRequestHead(Buffer.from(`GET /a HTTP/1.1\r\nHost: ${host}\r\nA: b\r\n\r\n`));
+    if (!plain) throw new Error('the head is plain');
+    return heads.write(plain, '/a', own, { address: '192.0.2.1', scheme: 'http', host, trusted: false }).toString().split('\r\n').slice(1);
+  };
+  const expected = (host: string, shown: string) => [
+    `Host: ${host}`,
+    'A: b',
+    'X-Forwarded-For: 192.0.2.1',
+    'X-Real-IP: 192.0.2.1',
+    'X-Forwarded-Proto: http',
+    `X-Forwarded-Host: ${shown}`,
+    '',
+    '',
+  ];
+  const [none, inner] = [hostFields({ headers: [], hostChange: '' }), hostFields({ headers: [], hostChange: 'inner' })];
+  for (let turn = 0; turn < 2; turn++) {
+    expect(write('a.test', none)).toEqual(expected('a.test', 'a.test'));
+    expect(write('a.test', none)).toEqual(expected('a.test', 'a.test'));
+    expect(write('b.test', none)).toEqual(expected('b.test', 'b.test'));
+    expect(write('b.test', inner)).toEqual(expected('inner', 'b.test'));
+  }
 });
 
 test('a trusted proxy says who the visitor is, and how it came; nobody else does', () => {

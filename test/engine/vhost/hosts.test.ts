@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import pino from 'pino';
 import { Acme } from '../../../src/engine/acme/acme.ts';
 import { Clients } from '../../../src/engine/client-index.ts';
@@ -127,7 +127,9 @@ test('of the hosts of a name, TLS shows the own pair first, then that by ACME; e
   hosts.set(ordered);
   hosts.remove(own.id);
   expect(await shown()).toEqual([ordered.id, [plain.id, false], [ordered.id, false]]);
-  expect(await hosts.retryAcme(plain.id)).toEqual({ kind: 'notFailed' });
+  const retried = jest.spyOn(acme, 'retry');
+  for (const id of [plain.id, ordered.id, own.id]) expect(await hosts.retryAcme(id)).toEqual({ kind: 'notFailed' });
+  expect(retried.mock.calls).toEqual([[NAME], [NAME]]);
   hosts.remove(ordered.id);
   expect(await shown()).toEqual([plain.id]);
 });
@@ -161,7 +163,7 @@ test("when a client's agent comes or goes, all its hosts are reported, and all t
 
 test('what an agent is asked for names the host, and how long a dial may take; each kind of connection has its turn, also after a change', async () => {
   const { hosts } = await hostsOf();
-  const host = hostOf({ clientId: 1, targets: ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:3'] });
+  const host = hostOf({ id: 777, clientId: 2, targets: ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:3'] });
   hosts.set(host);
   const asked = () => {
     const { targets, secureTargets } = hosts.get(host.id) ?? {};

@@ -130,7 +130,7 @@ async function connect() {
     ...visitor.ended ? ['ended'] : [],
     ...visitor.destroyed ? ['reset'] : [],
   ];
-  return { connection, visitor, target, waitState, says, answers, got, connected: encodeDialResult('connected') };
+  return { server, connection, visitor, target, waitState, says, answers, got, connected: encodeDialResult('connected') };
 }
 
 const head = (method: string, fields = '') => `${method} / HTTP/1.1\r\nHost: example.test\r\n${fields}\r\n`;
@@ -187,5 +187,44 @@ test('a request under way when the server drains is answered, and the connection
   connection.drain();
   answers(hello, connected);
   expect(got()).toEqual(['HTTP/1.1 200', 'Connection: close', 'over', 'ended']);
+  connection.cutOff();
+});
+
+test('a request whose head comes when the server drains is answered that the site is away', async () => {
+  const { server, connection, target, says, got } = await connect();
+  says('GET');
+  await server.drain();
+  says(head('GET').slice(3));
+  expect([got(), target.received]).toEqual([['HTTP/1.1 503'], '']);
+  connection.cutOff();
+});
+
+test('each side is read no further while the other one takes no more, before and after an upgrade', async () => {
+  const { connection, visitor, target, says, answers, connected } = await connect();
+  const calls: string[] = [];
+  for (const [side, socket] of [['visitor', visitor], ['target', target]] as const) {
+    socket.write = () => false;
+    socket.pause = () => void calls.push(`${side} pauses`);
+    socket.resume = () => void calls.push(`${side} resumes`);
+  }
+  const happened = () => calls.splice(0);
+  says(`${head('POST', 'Connection: Upgrade\r\nUpgrade: x\r\nContent-Length: 2\r\n')}a`);
+  expect(happened()).toEqual(['visitor pauses']);
+  target.sink?.onDrain();
+  expect(happened()).toEqual(['visitor resumes']);
+  says('b');
+  target.sink?.onDrain();
+  happened();
+  answers('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n', connected);
+  expect(happened().toSorted()).toEqual(['target pauses', 'visitor resumes']);
+  connection.onDrain();
+  expect(happened()).toEqual(['target resumes']);
+  answers('bytes');
+  expect(happened()).toEqual(['target pauses']);
+  connection.onDrain();
+  says('bytes');
+  expect(happened()).toEqual(['target resumes', 'visitor pauses']);
+  target.sink?.onDrain();
+  expect(happened()).toEqual(['visitor resumes']);
   connection.cutOff();
 });

@@ -36,6 +36,12 @@ test('sessions count as connections until they end; an abrupt end counts at once
   const session = http2.connect('https://x.p.example.com', { createConnection: () => two });
   session.on('error', () => undefined).request({ ':path': '/' }).on('error', () => undefined);
   await eventually(() => silent.received.length, (count) => count === 1);
+  // Nor is there room for another request; one that can't be expressed over HTTP/1.1 is refused anyway.
+  for (const [path, code] of [['/', http2.constants.NGHTTP2_REFUSED_STREAM], ['**', http2.constants.NGHTTP2_PROTOCOL_ERROR]] as const) {
+    const refused = session.request({ ':path': path }).on('error', () => undefined);
+    await eventually(() => refused.closed, (over) => over);
+    expect([path, refused.rstCode]).toEqual([path, code]);
+  }
   two.end();
   await eventually(() => server.connections, (count) => count === 1);
 });

@@ -1,11 +1,14 @@
 import { once } from 'node:events';
 import http2 from 'node:http2';
+import net from 'node:net';
 import tls from 'node:tls';
 import { expect, jest, test } from '@jest/globals';
 import { ConnectionShares } from '../../../src/rules/connection-shares.ts';
 import { covering, other } from '../../support/certificates.ts';
 import { eventually } from '../../support/eventually.ts';
+import { closed } from '../../support/target.ts';
 import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
+import { UnreadAccount, UnreadAccounts } from '../../../src/engine/vhost/unread-account.ts';
 
 const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: X\r\nX: 1\r\n\r\nhello';
 const pem = { certificate: covering.certificate, privateKey: covering.key };
@@ -66,6 +69,52 @@ test('the place of a handshake is given back to the address that had it', async 
   await ask(httpsPort, 'x.p.example.com');
   await eventually(() => leave.mock.calls.length, (count) => count === enter.mock.calls.length);
   expect(leave.mock.calls).toEqual(enter.mock.calls);
+});
+
+test('a handshake has ten seconds; one that is finished has no such limit', async () => {
+  const timeouts = jest.spyOn(globalThis, 'setTimeout');
+  const origin = await startRawOrigin((_text, socket) => socket.write(hello));
+  const { httpsPort } = await startVhost([hostOf({ host: 'x.p.example.com', targets: [origin.target], ...pem })]);
+  const begun = () => timeouts.mock.calls.filter(([, ms]) => ms === 10_000);
+  const slow = net.connect(httpsPort, '127.0.0.1').on('error', () => undefined).unref();
+  await eventually(begun, ({ length }) => length === 1);
+  const socket = tls.connect({ port: httpsPort, host: '127.0.0.1', servername: 'x.p.example.com', rejectUnauthorized: false });
+  socket.write('GET / HTTP/1.1\r\nHost: x.p.example.com\r\n\r\n');
+  await once(socket, 'data');
+  for (const [expire] of begun()) expire();
+  await closed(slow);
+  socket.write('GET / HTTP/1.1\r\nHost: x.p.example.com\r\nConnection: close\r\n\r\n');
+  expect((await socket.setEncoding('latin1').toArray()).join('')).toMatch(/hello$/);
+  timeouts.mockRestore();
+});
+
+test("an HTTP/2 session has the account of its visitor's address, or one of its own behind a trusted proxy, and gives it back", async () => {
+  const origin = await startRawOrigin((_text, socket) => socket.write(hello));
+  const opened: unknown[] = [];
+  const unread = new UnreadAccounts();
+  jest.spyOn(unread, 'open').mockImplementation((address) => {
+    opened.push(address);
+    return { account: new UnreadAccount({ tight: 1e6, room: 1e6, most: 1e6 }), close: () => opened.push('closed') };
+  });
+  const { httpsPort } = await startVhost([hostOf({ host: 'x.p.example.com', targets: [origin.target], ...pem })], {
+    unread,
+    trusts: (address) => address === '127.0.0.8',
+  });
+  for (const localAddress of ['127.0.0.7', '127.0.0.8']) {
+    const session = http2.connect('https://x.p.example.com', {
+      createConnection: () =>
+        tls.connect({
+          socket: net.connect({ port: httpsPort, host: '127.0.0.1', localAddress }),
+          servername: 'x.p.example.com',
+          ALPNProtocols: ['h2'],
+          rejectUnauthorized: false,
+        }),
+    });
+    await once(session.request({ ':path': '/' }).resume(), 'response');
+    session.destroy();
+    await eventually(() => opened.at(-1), (last) => last === 'closed');
+  }
+  expect(opened).toEqual(['127.0.0.7', 'closed', undefined, 'closed']);
 });
 
 test('a session is resumed', async () => {

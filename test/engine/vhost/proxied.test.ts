@@ -6,6 +6,7 @@ import path from 'node:path';
 import tls from 'node:tls';
 import { afterAll, afterEach, expect, jest, test } from '@jest/globals';
 import { Field } from '../../../src/engine/http/field.ts';
+import { HandshakeQueue } from '../../../src/engine/limits/handshake-queue.ts';
 import { ProxiedSockets } from '../../../src/engine/vhost/proxied-sockets.ts';
 import { visitorOf } from '../../../src/engine/vhost/target/request-fields.ts';
 import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
@@ -157,6 +158,7 @@ test('what a proxy has begun is no longer timed, counted or closed at the end on
 });
 
 test('over TLS the header goes before the hello: HTTP/1.1, HTTP/2, and TLS that is passed through', async () => {
+  const queued = jest.spyOn(HandshakeQueue.prototype, 'next');
   const { httpsPort, seen, gated } = await start({
     dialSecure: (_entry, visitor) => {
       gated.push(`passed ${visitor.remoteAddress}`);
@@ -180,6 +182,9 @@ test('over TLS the header goes before the hello: HTTP/1.1, HTTP/2, and TLS that 
   await expect(secure('passed.example.org')).rejects.toThrow(/ECONNRESET|disconnected/);
   expect(seen).toEqual(Array.from({ length: 2 }, () => 'X-Forwarded-For: 192.0.2.7; X-Real-IP: 192.0.2.7'));
   expect(gated).toEqual(['192.0.2.7', '192.0.2.7', 'passed 192.0.2.7']);
+  // Each has its turn among the handshakes of the visitor's address.
+  expect(queued.mock.calls).toEqual([['session', '192.0.2.7'], ['session', '192.0.2.7']]);
+  queued.mockRestore();
 });
 
 /** Sends requests through a program in front of both ports, each from another address. @param front starts the program @returns what the target receives about the visitors */

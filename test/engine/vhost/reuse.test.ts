@@ -133,6 +133,18 @@ test('a request that can be repeated is, once, when its kept connection turns ou
   expect(origin.received.filter((text) => text.includes('POST /4'))).toHaveLength(1);
 });
 
+test.each([['GET', '', true], ['HEAD', '', true], ['OPTIONS', '', true], ['DELETE', '', false], ['PUT', '', false], ['GET', 'x', false]])(
+  'a request by %s with the body %j on a kept connection that turns out to be closed is repeated: %s, and once only',
+  async (method, body, repeated) => {
+    let heads = 0;
+    const origin = await startOrigin((socket) => void (heads++ === 0 ? socket.write(hello) : socket.destroy()));
+    const { httpPort } = await serve(origin.target);
+    const fields = `Host: ${name}\r\n${body === '' ? '' : `Content-Length: ${body.length}\r\n`}Connection: close\r\n`;
+    expect(await exchange(httpPort, `${get('/1')}${method} /2 HTTP/1.1\r\n${fields}\r\n${body}`)).toMatch(/hello[^]*HTTP\/1.1 502 /);
+    expect(origin.received.join('').split(' /2 ').length - 1).toBe(repeated ? 2 : 1);
+  },
+);
+
 test('nothing is repeated of which a part was answered', async () => {
   const origin = await startOrigin((socket, heads) => void (heads === 1 ? socket.write(hello) : socket.end('HTTP/1.1 20')));
   const { httpPort } = await serve(origin.target);

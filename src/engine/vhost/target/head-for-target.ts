@@ -4,17 +4,18 @@ import { Field } from '../../http/field.ts';
 import type { HostFields } from './host-fields.ts';
 import { fieldsForTarget, type Origin, tellOrigin } from './request-fields.ts';
 
-/** The lines that are the same in every head for a target, as long as none of these inputs changes. */
+/** The lines that are the same in every head for a target, as long as the host and the Host of the requests do not change. */
 interface CachedLines {
   readonly own: HostFields;
-  readonly origin: Origin;
+  /** The request's Host, as it was sent. */
+  readonly host: string;
   /** The line of Host. */
   readonly before: Buffer;
   /** The fields about the request's origin, and the empty line. */
   readonly after: Buffer;
 }
 
-/** Writes the heads that targets get of one visitor's requests. */
+/** Writes the heads that targets get of one visitor's requests, which all come from the same address by the same scheme. */
 export class HeadsForTarget {
   #cached: CachedLines | undefined;
 
@@ -23,17 +24,10 @@ export class HeadsForTarget {
     // All other requests need a check of each field.
     const plain = head instanceof PlainRequestHead && head.target === path && own.fields.length === 0 && !origin.trusted;
     if (!plain) return formatHead(`${head.method} ${path} HTTP/1.${head.minor}`, fieldsForTarget(head, own, origin));
-    const cached = this.#reusable(own, origin) ?? (this.#cached = {
-      own,
-      origin,
-      before: formatFields([own.host ?? Field.of('Host', origin.host)]),
-      after: formatTrailer(tellOrigin([], origin)),
-    });
-    return head.passedOn(cached.before, cached.after);
-  }
-
-  #reusable(own: HostFields, { host, address, scheme }: Origin): CachedLines | undefined {
-    const cached = this.#cached;
-    return cached?.own === own && cached.origin.host === host && cached.origin.address === address && cached.origin.scheme === scheme ? cached : undefined;
+    const { host } = origin;
+    if (this.#cached?.own !== own || this.#cached.host !== host) {
+      this.#cached = { own, host, before: formatFields([own.host ?? Field.of('Host', host)]), after: formatTrailer(tellOrigin([], origin)) };
+    }
+    return head.passedOn(this.#cached.before, this.#cached.after);
   }
 }

@@ -4,6 +4,7 @@ import tls from 'node:tls';
 import type { Logger } from 'pino';
 import { ConnectionShares, type ShareLimits } from '../../../rules/connection-shares.ts';
 import { listenOn } from '../../../wire/listen-on.ts';
+import { unmapped } from '../../../wire/mapped-address.ts';
 import { byteSocket } from '../../../wire/net-socket.ts';
 import type { PairOrigin } from '../../../wire/socket-pair.ts';
 import { type TurnLimits, Turns } from '../../../wire/turns.ts';
@@ -276,10 +277,5 @@ export class HttpsFront {
 }
 
 function originOf({ remoteAddress = '', remotePort = 0, localAddress = '', localPort = 0 }: net.Socket): PairOrigin {
-  return { remoteAddress: plainAddress(remoteAddress), remotePort, local: { address: plainAddress(localAddress), port: localPort } };
-}
-
-/** IPv4 behind a socket for both families. */
-function plainAddress(address: string): string {
-  return address.startsWith('::ffff:') ? address.slice(7) : address;
+  return { remoteAddress: unmapped(remoteAddress), remotePort, local: { address: unmapped(localAddress), port: localPort } };
 }
