@@ -50,6 +50,7 @@ eitherDialect('what is affected', (databases) => {
     const all = await api.record(impact, { resource: 'PLATFORM_DOMAIN', ids: ['d'] });
     expect(all).toMatchObject({ hosts: 27, connections: 7, hostNames: [...held.hostNames, ...more.slice(0, 18).map((_, n) => `m${n + 1}.p.example.com/`)] });
     expect(await api.code(impact, { resource: 'PLATFORM_DOMAIN', ids: ['d'] }, { kind: 'client', clientId: client })).toBe('FORBIDDEN');
+    expect(await api.code(impact, { resource: 'PLATFORM_DOMAIN', ids: Array.from({ length: 201 }, (_, n) => `d${n}`) })).toBe('INVALID_INPUT');
   });
 
   test('by tunnels and hosts of the caller, and at most 20 ports and names', async () => {

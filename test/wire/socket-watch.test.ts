@@ -218,13 +218,14 @@ test.each<readonly [string, (socket: StatedSocket) => void]>([['is paused', (soc
   'a socket that %s is watched until it is closed',
   (_, happens) => {
     const socket = new StatedSocket();
+    expect(socket.watchPlace).toBe(NOT_WATCHED);
     happens(socket);
-    jest.advanceTimersByTime(LOOK_MS);
-    const { probes } = socket;
-    expect(probes).toBeGreaterThan(0);
+    // All suites of a worker share the watch, whose timer may be one of another suite.
+    expect(socket.watchPlace).not.toBe(NOT_WATCHED);
     socket.closes();
+    expect(socket.watchPlace).toBe(NOT_WATCHED);
     jest.advanceTimersByTime(LOOK_MS);
-    expect([socket.probes, jest.getTimerCount()]).toEqual([probes, 0]);
+    expect(jest.getTimerCount()).toBe(0);
   },
 );
 

@@ -203,6 +203,22 @@ export const upgrades: readonly Conversation[] = [
     ],
   },
   {
+    name: 'a visitor that ends its direction before the upgrade still gets what the origin sends, which sees that end',
+    steps: [
+      visitor.says(asked, 'first'),
+      visitor.ends,
+      origin.sees(passed),
+      origin.says(switching, 'greeting'),
+      visitor.sees(switching, 'greeting'),
+      origin.sees('first'),
+      origin.seesEnd,
+      origin.says('bye'),
+      origin.ends,
+      visitor.sees('bye'),
+      visitor.seesEnd,
+    ],
+  },
+  {
     name: '2 MB pass both ways after an upgrade',
     steps: [...opened, visitor.says(big), origin.says(big), origin.sees(big), visitor.sees(big), visitor.ends, origin.seesEnd, origin.ends, visitor.seesEnd],
   },
