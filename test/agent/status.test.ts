@@ -72,6 +72,27 @@ test('only its user can ask a running agent, sixteen at once; nothing is left of
   expect(existsSync(place)).toBe(false);
 });
 
+test('a connection that has no answer after five seconds is closed, and its place is free', async () => {
+  const own = path.join(directory, 'slow');
+  const timeouts = jest.spyOn(net.Socket.prototype, 'setTimeout').mockReturnThis();
+  let accepted = (): void => undefined;
+  const asked = new Promise<void>((resolve) => {
+    accepted = resolve;
+  });
+  const never = (): Promise<Snapshot> => {
+    accepted();
+    return new Promise(() => undefined);
+  };
+  const close = await serveStatus(own, never, new LogRecorder().logger);
+  const asker = net.connect(path.join(own, `adit-agent-${process.pid}.sock`)).resume();
+  await asked;
+  expect(timeouts.mock.calls).toEqual([[5000, expect.any(Function)]]);
+  timeouts.mock.calls[0]?.[1]?.();
+  await once(asker, 'close');
+  timeouts.mockRestore();
+  await close();
+});
+
 test('an agent is not waited for longer than five seconds', async () => {
   const own = path.join(directory, 'silent');
   mkdirSync(own);

@@ -70,7 +70,13 @@ test('a target that leaves the rotation of a tunnel or host is published with it
     intervalMs: 10_000,
     timeoutMs: 2500,
     maxFailed: 3,
-    targets: [{ target: 'a:1', healthy: false, failures: 3, since: 0, lastError: 'refused' }],
+    targets: [{ target: 'a:1', healthy: false, failures: 3, since: 0, lastError: 'refused' }, {
+      target: 'b:2',
+      healthy: true,
+      failures: 0,
+      since: null,
+      lastError: '',
+    }],
   };
   engine.health.set(`tunnel ${tunnel}`, { ...state, type: 'tcp', path: '' }).set(`host ${host}`, { ...state, type: 'http', path: '/x' });
   engine.wantedTunnels.set(tunnel, { ...tunnelOf({}), id: tunnel });
@@ -81,7 +87,13 @@ test('a target that leaves the rotation of a tunnel or host is published with it
     intervalSeconds: 10,
     timeoutSeconds: 2.5,
     maxFailed: 3,
-    targets: [{ target: 'a:1', healthy: false, failures: 3, since: '1970-01-01T00:00:00.000Z', lastError: 'refused' }],
+    targets: [{ target: 'a:1', healthy: false, failures: 3, since: '1970-01-01T00:00:00.000Z', lastError: 'refused' }, {
+      target: 'b:2',
+      healthy: true,
+      failures: 0,
+      since: null,
+      lastError: null,
+    }],
   };
   expect(await tunnels.next()).toEqual({ data: { tunnelChanged: { tunnel: { runtime: { health: { ...shown, type: 'TCP', path: null } } } } } });
   expect(await hosts.next()).toEqual({ data: { hostChanged: { host: { runtime: { health: { ...shown, type: 'HTTP', path: '/x' } } } } } });

@@ -324,9 +324,11 @@ describeWith('initdb', 'a table that is too large for the memory, on PostgreSQL'
   test('is searched in the database, with the same pages', async () => {
     const store = await databases.openEmpty();
     await seedClients(store, 200);
+    // The worker leaves long texts to the database.
+    const [long = 0] = await seedClients(store, 1, () => ({ vkey: 'the-key-of-the-long-remark', remark: `${'x'.repeat(1100)} office 1` }));
     const pages = () => Promise.all([0, 3].map((offset) => store.clientPage({ search: 'office 1', desc: true, offset, limit: 4 })));
     const inMemory = await pages();
-    expect(inMemory).toMatchObject([{ total: 111 }, { total: 111 }]);
+    expect(inMemory).toMatchObject([{ total: 112, rows: [{ id: long }, {}, {}, {}] }, { total: 112 }]);
     // What the worker answers to every question about such a table.
     const asked = jest.spyOn(WorkerLink.prototype, 'ask').mockResolvedValue(undefined);
     try {
