@@ -4,7 +4,7 @@ import type { VisitedTunnel, VisitorSession } from '../bridge/visitor-session.ts
 import type { VisitorState } from '../face.ts';
 
 /** Maximum visitors of one tunnel: limits the memory that a visitor with the password can make the server use. */
-export const MAX_VISITS = 1000;
+const MAX_VISITS = 1000;
 /** The rate of new sessions of visitors: all may reconnect at the same time after an outage. */
 const BEGINNINGS = { atOnce: 2 * MAX_VISITS, perSecond: 20 } as const;
 
