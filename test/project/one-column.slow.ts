@@ -3,6 +3,8 @@ import path from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { API } from 'dev-typescript/unstable/sync';
 
+// Short form: test/schema/one-field.test.ts
+
 /*
  * Adds a column to the tunnels, a text `columnOfTheTest` (nobody gives a column that name), in a copy of the sources: in memory, laid over the real ones. The compiler accepts it when all
  * files are touched that CONTRIBUTING.md lists, and names each one that is forgotten.
