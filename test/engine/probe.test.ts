@@ -78,6 +78,8 @@ test("an agent's answer is shown without what is no text, up to 1,000 characters
     expect(jest.getTimerCount()).toBe(timers);
     server.close('');
     agent.close('');
+    // All pairs of sockets of this process share an immediate, which must not stay a fake one.
+    await jest.advanceTimersByTimeAsync(10);
   } finally {
     jest.useRealTimers();
   }
