@@ -7,7 +7,7 @@ afterEach(() => {
   clock.mockRestore();
 });
 
-test('when the time of an iteration is used up, callers take turns, and the operations of each caller come in their order', async () => {
+test('when the time of an iteration is used up, callers resume in round-robin order, and the operations of each caller in FIFO order', async () => {
   const slices = new TimeSlices();
   const done: string[] = [];
   const iteration = () =>
