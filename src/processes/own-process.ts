@@ -41,7 +41,7 @@ export function ownProcess(environment: NodeJS.ProcessEnv): OwnProcess | undefin
   const { WATCHDOG_USEC } = environment;
   const alive = WATCHDOG_USEC === undefined ? undefined : setInterval(() => send({ type: 'alive' }), Number(WATCHDOG_USEC) / 3000).unref();
   const end = (): void => {
-    clearInterval(alive); // nobody hears it any more, which would end this process at once
+    clearInterval(alive); // a message that nobody receives would end this process at once
     process.off('disconnect', endAtOnce);
     process.disconnect();
   };

@@ -1,34 +1,11 @@
 import { expect, jest, test } from '@jest/globals';
-import pino from 'pino';
-import { AgentSession, type AgentSessionStart } from '../../src/engine/bridge/agent-session.ts';
 import { type Reason, reasons } from '../../src/engine/bridge/reasons.ts';
 import { agentInfoSchema } from '../../src/wire/agent-messages.ts';
 import { Batch } from '../../src/wire/batch.ts';
-import { ControlQueue } from '../../src/wire/control-queue.ts';
 import { Frame, FrameReader, type FrameType } from '../../src/wire/frames.ts';
+import { startSession } from '../support/agent-session.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 import { eventually } from '../support/eventually.ts';
-
-function startSession(socket: EmptySocket, given: Partial<AgentSessionStart>): AgentSession {
-  return new AgentSession({
-    id: '1',
-    key: Buffer.alloc(32),
-    socket,
-    log: pino({ level: 'silent' }),
-    // What other tests have sent makes no message wait.
-    mux: { heartbeatMs: 60_000, controlQueue: new ControlQueue(Number.POSITIVE_INFINITY) },
-    clientId: 1,
-    info: agentInfoSchema.parse({}),
-    onTraffic: () => undefined,
-    onHealth: () => undefined,
-    overview: () => [],
-    records: undefined,
-    onDoubt: undefined,
-    onLeaving: () => undefined,
-    onGone: () => undefined,
-    ...given,
-  });
-}
 
 function receive(socket: EmptySocket, type: FrameType, stream: number, payload: Buffer): void {
   const batch = new Batch();

@@ -16,6 +16,7 @@ import { sessionOf } from '../support/agent-session.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 import { environmentOf } from '../support/environment.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
+import { otherNodes } from '../support/other-nodes.ts';
 import { CLIENT, fresh, tunnelOf } from '../support/tunnel.ts';
 import { hostOf } from '../support/vhost.ts';
 
@@ -33,20 +34,13 @@ async function knowing(clients: ReadonlyArray<Partial<WantedClient>>, options: P
   return { environment, tunnels, changes };
 }
 
-/** Other nodes that are home of nobody, and note what they are notified of. */
-function otherNodes(heard: unknown[], reaches: number): OtherNodes {
-  return {
+/** Other nodes that note what they are notified of. */
+function noting(heard: unknown[], reaches: number): OtherNodes {
+  return otherNodes({
     reaches: (id) => id === reaches,
-    openerTo: () => undefined,
-    isHome: () => false,
-    upToDate: async () => true,
-    counts: () => true,
-    agentConnected: () => undefined,
-    agentDisconnected: () => undefined,
-    health: () => undefined,
     allowed: (...given) => heard.push(['allowed', ...given]),
     forget: (...given) => heard.push(['forget', ...given]),
-  };
+  });
 }
 
 const file = { configFile: true };
@@ -101,7 +95,7 @@ test.each<
 test('a client is removed with its tunnels and hosts, its agent learns why, and other nodes forget it', async () => {
   const { environment, tunnels, changes } = await knowing([{ id: 1 }, { id: 2 }]);
   const heard: unknown[] = [];
-  environment.nodes = otherNodes(heard, 0);
+  environment.nodes = noting(heard, 0);
   for (const [id, clientId] of [[3, 1], [4, 2], [5, 1]] as const) {
     tunnels.add(tunnelOf({ id, clientId, enabled: false }), NO_BYTES);
     environment.hosts.set(hostOf({ id, clientId, host: `${id}.test` }));
@@ -124,7 +118,7 @@ test('why a client, or a host of it, is not served', async () => {
   const hosts = (localProxy: boolean) => [1, 2].map((clientId) => environment.unserved({ clientId, localProxy }));
   expect(hosts(false)).toEqual(['the agent is not connected', 'the client is disabled']);
   expect(hosts(true)).toEqual([expect.stringMatching(/do not allow that/), 'the client is disabled']);
-  environment.nodes = otherNodes([], 4);
+  environment.nodes = noting([], 4);
   expect([1, 4, 9].map((id) => environment.online(id))).toEqual([false, true, false]);
   expect(environment.unserved({ clientId: 4, localProxy: false })).toBe('');
   const first = environment.clients.get(1);
@@ -173,7 +167,7 @@ test('visitors of a client that is not there, or that has just expired, are refu
   const limits = { ipWhite: true, ipWhitePassword: 'word' };
   const { environment } = await knowing([{ id: 1, ...limits }, { id: 2, ...limits, expiresAt: 1000 }]);
   const heard: unknown[] = [];
-  environment.nodes = otherNodes(heard, 0);
+  environment.nodes = noting(heard, 0);
   environment.onExpired = async ({ wanted: { id } }) => void heard.push(['expired', id]);
   const admit = (clientId: number) => environment.admit({ clientId, localProxy: false }, '192.0.2.1');
   expect([admit(9), admit(2), admit(1)]).toEqual(['disabled', 'expired', 'whiteList']);
@@ -203,7 +197,7 @@ test("what an agent reports on targets counts for its client's records, and thei
   const { environment, tunnels } = await knowing([{ id: 1 }, { id: 2 }]);
   const heard: unknown[] = [];
   environment.nodes = {
-    ...otherNodes(heard, 0),
+    ...noting(heard, 0),
     health: (clientId, { of, id, targets }) => heard.push(['health', clientId, of, id, targets.map(({ target }) => target)]),
     agentConnected: (id) => heard.push(['connected', id]),
     agentDisconnected: (...given) => heard.push(['disconnected', ...given]),

@@ -1,10 +1,8 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
 import pino from 'pino';
-import { AgentSession } from '../../src/engine/bridge/agent-session.ts';
 import { VisitorSession } from '../../src/engine/bridge/visitor-session.ts';
 import { ClientEntry } from '../../src/engine/clients.ts';
 import type { EngineOptions } from '../../src/engine/engine-options.ts';
-import { Environment } from '../../src/engine/environment.ts';
 import type { WantedClient, WantedTunnel } from '../../src/engine/face.ts';
 import { Meter, NO_BYTES } from '../../src/engine/limits/meter.ts';
 import { visitorLists } from '../../src/engine/limits/visitor-lists.ts';
@@ -15,7 +13,6 @@ import type { TunnelServer } from '../../src/engine/tunnels/tunnel-mode.ts';
 import { Tunnels } from '../../src/engine/tunnels/tunnels.ts';
 import { udpMode } from '../../src/engine/tunnels/udp.ts';
 import { FairQueue } from '../../src/stream-handlers/fair-queue.ts';
-import { agentInfoSchema } from '../../src/wire/agent-messages.ts';
 import { Batch } from '../../src/wire/batch.ts';
 import { ControlQueue } from '../../src/wire/control-queue.ts';
 import { Frame, FrameReader, type FrameType } from '../../src/wire/frames.ts';
@@ -25,8 +22,9 @@ import type { MuxOptions } from '../../src/wire/mux.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import type { OwnedPorts } from '../../src/wire/shared-ports.ts';
 import type { UdpHandlers } from '../../src/wire/udp-socket.ts';
-import { covering } from '../support/certificates.ts';
+import { startSession } from '../support/agent-session.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
+import { environmentOf } from '../support/environment.ts';
 import { freePort } from '../support/free-port.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { CLIENT, fresh, tunnelOf } from '../support/tunnel.ts';
@@ -49,15 +47,7 @@ function clockAt(now: () => number): void {
 /** The tunnels of an engine without a bridge, and what is reported of them. */
 function engineOf(options: Partial<EngineOptions> = {}) {
   const log = new LogRecorder();
-  const environment = new Environment({
-    bridgeHost: '127.0.0.1',
-    bridgePort: 0,
-    bridgeTls: { port: 0, identity: covering },
-    p2pPort: 0,
-    allowPorts: [],
-    log: log.logger,
-    ...options,
-  });
+  const environment = environmentOf({ log: log.logger, ...options });
   environment.starting = false;
   jest.spyOn(environment.stunServer, 'ports').mockResolvedValue([]);
   const events: string[] = [];
@@ -101,25 +91,7 @@ function muxOptions(): MuxOptions {
 function connectAgent(entry: ClientEntry): EmptySocket {
   const socket = new EmptySocket();
   sockets.push(socket);
-  entry.connected(
-    new AgentSession({
-      id: '1',
-      key: Buffer.alloc(32),
-      socket,
-      log: silent,
-      mux: muxOptions(),
-      clientId: entry.wanted.id,
-      info: agentInfoSchema.parse({}),
-      onTraffic: () => undefined,
-      onHealth: () => undefined,
-      overview: () => [],
-      records: undefined,
-      onDoubt: undefined,
-      onLeaving: () => undefined,
-      onGone: () => undefined,
-    }),
-    0,
-  );
+  entry.connected(startSession(socket, { mux: muxOptions(), clientId: entry.wanted.id }), 0);
   return socket;
 }
 

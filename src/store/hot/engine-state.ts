@@ -75,11 +75,12 @@ export interface EngineState {
   readonly serverUrl: string;
 }
 
-/**
- * Rows that are read at once, by the bytes of their long texts together: few enough that using them holds the event loop for some ms, and enough that the way to the database
- * costs little. All rows in pages of this size would take hundreds of MB if tenants had filled their lists; a page of few rows with 1 MB each takes some MB.
- */
+/** A row whose long texts have more bytes than this together comes in one of the smaller pages. */
 const LONG = 2000;
+/**
+ * Rows that are read at once. A page of short rows holds the event loop for some ms, and is large enough that the way to the database costs little. If tenants had filled their lists, rows of any length in
+ * pages of this size would take hundreds of MB; eight rows with lists of 1 MB take some MB.
+ */
 const PAGE = { short: 2000, long: 8 } as const;
 
 /** What this needs of the reader. */
@@ -119,7 +120,7 @@ interface Read {
   readonly joinedRare?: Readonly<Record<string, string>>;
 }
 
-/** All rows of a table, page by page: by their ids, first those without long texts. The next page is read while the caller uses one. */
+/** All rows of a table, page by page: first those without long texts, each by their ids. The next page is read while the caller uses one. */
 async function* pages<Row>(reader: Rows, { from, columns, rare, longTexts: texts, joined = {}, joinedRare = {} }: Read): AsyncGenerator<Iterable<Row>> {
   const own = [...columns, ...byteColumns];
   const listed = [

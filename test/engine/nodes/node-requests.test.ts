@@ -26,6 +26,7 @@ import type { Opener } from '../../../src/wire/stream.ts';
 import { sessionOf } from '../../support/agent-session.ts';
 import { environmentOf } from '../../support/environment.ts';
 import { eventually } from '../../support/eventually.ts';
+import { otherNodes } from '../../support/other-nodes.ts';
 import { CLIENT, fresh, tunnelOf } from '../../support/tunnel.ts';
 import { hostOf } from '../../support/vhost.ts';
 
@@ -244,21 +245,12 @@ test("a visitor's connection is carried with all that its node said of it, or pa
       return undefined;
     },
   });
-  const nodes: OtherNodes = {
-    reaches: () => true,
+  const nodes = otherNodes({
     openerTo: (clientId, localProxy) => {
       opened.push(['asked', clientId, localProxy]);
       return opener('elsewhere');
     },
-    isHome: () => false,
-    upToDate: async () => true,
-    counts: () => true,
-    agentConnected: () => undefined,
-    agentDisconnected: () => undefined,
-    health: () => undefined,
-    allowed: () => undefined,
-    forget: () => undefined,
-  };
+  });
   const { tunnels, requests, link, add } = await serving(nodes);
   const entry = await add(1);
   for (const localProxy of [false, true]) {
