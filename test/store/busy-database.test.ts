@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
 import pino from 'pino';
 import { databaseFailure } from '../../src/store/database-failure.ts';
@@ -130,6 +130,23 @@ eachDialect('an open transaction', (databases) => {
     expect(await errorOf(store.transaction((tx) => tx.client.create({ data: { vkey: 'a\0b' } })))).toBeInstanceOf(Error);
     expect(await store.db.client.count()).toBe(0);
     expect(await store.clientPage({ offset: 0, limit: 10, search: 'a\0b' })).toEqual({ rows: [], total: 0 });
+  });
+});
+
+describeWith('initdb', 'a write to PostgreSQL that follows one that waited for a lock in vain', () => {
+  const databases = testDatabases('postgresql');
+
+  test('waits for a shorter time, unlike later ones on the same connection', async () => {
+    const store = await databases.openEmpty();
+    const shown = () => store.transaction((tx) => tx.$queryRaw`SHOW lock_timeout`);
+    await errorOf(store.transaction(() => Promise.reject(Object.assign(new Error('locked'), { code: '55P03' }))));
+    expect(await shown()).toEqual([{ lock_timeout: '50ms' }]);
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 1000);
+    try {
+      expect(await shown()).toEqual([{ lock_timeout: '5s' }]);
+    } finally {
+      clock.mockRestore();
+    }
   });
 });
 
