@@ -1,4 +1,5 @@
 import { describe, expect, jest, test } from '@jest/globals';
+import { getIntrospectionQuery } from 'graphql';
 import { z } from 'zod';
 import { limits } from '../../src/http/graphql-limits.ts';
 import { HeldRecords } from '../../src/schema/limits/held-records.ts';
@@ -120,6 +121,15 @@ describe('what is refused', () => {
     const waiting = [limits.records([]), limits.records([]), limits.begin(), limits.begin()];
     // A promise holds what waits for it: one that they shared would hold all that was ever refused.
     expect(new Set(waiting).size).toBe(waiting.length);
+  });
+
+  test('nothing of an introspection, which is returned in as many time slices as other lists', async () => {
+    const app = await start();
+    const slices = jest.spyOn(app.api.services.timeSlices, 'next');
+    const { data, errors } = answer.parse(await (await app.graphql({ query: getIntrospectionQuery() })).json());
+    expect(errors).toEqual([]);
+    const { __schema: { types } } = z.object({ __schema: z.object({ types: z.array(z.unknown()) }) }).parse(data);
+    expect(slices.mock.calls.length).toBeGreaterThan(types.length);
   });
 
   test('operations of one caller beyond those that run and wait, with 429; others are not affected', async () => {

@@ -1,4 +1,6 @@
-import { expect, test } from '@jest/globals';
+import { Worker } from 'node:worker_threads';
+import { expect, jest, test } from '@jest/globals';
+import pg from 'pg';
 import { loadEngineState } from '../../src/store/hot/engine-state.ts';
 import type { HotReader } from '../../src/store/hot/reader.ts';
 import { wantedState } from '../../src/schema/writes/engine-changes.ts';
@@ -110,6 +112,23 @@ eachDialect('the engine state', (databases) => {
       .toEqual(
         ['', beyond, beyond, beyond, beyond],
       );
+  });
+
+  test('sends the query for the next page before the caller uses a page, which takes the thread', async () => {
+    const store = await databases.openEmpty();
+    await seedClients(store, 4500);
+    const sent = jest.spyOn(pg.Client.prototype, 'query');
+    const posted = jest.spyOn(Worker.prototype, 'postMessage');
+    const seen: Array<readonly [rows: number, queries: number]> = [];
+    let before = 0;
+    for await (const page of (await store.loadEngineState()).clients) {
+      const queries = sent.mock.calls.length + posted.mock.calls.length;
+      seen.push([[...page].length, queries - before]);
+      before = queries;
+    }
+    sent.mockRestore();
+    posted.mockRestore();
+    expect(seen).toEqual([[2000, expect.any(Number)], [2000, 1], [500, 0]]);
   });
 
   test('is empty for an empty database', async () => {

@@ -12,12 +12,12 @@ import type { Page } from '../../store/hot/page.ts';
 import { Context } from '../context.ts';
 
 /**
- * Wraps every list of the schema with the limits of its operation (limits/result-limits.ts), so that no field can omit them. An operation
- * reads one page at a time; records with the same parent type are read together (lists/loaders.ts).
+ * Wraps every list of the schema with the limits of its operation (limits/result-limits.ts), so that no field can omit them. The lists of
+ * an introspection are included: the graphql module has one set of them for all schemas, and a process has one schema. An operation reads one page at a time; records with the same parent type are read together (lists/loaders.ts).
  */
 export function boundLists(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
-    if (!isObjectType(type) || type.name.startsWith('__')) continue;
+    if (!isObjectType(type)) continue;
     for (const field of Object.values(type.getFields())) {
       const { resolve = defaultFieldResolver } = field;
       if (type === schema.getQueryType() && isPage(getNamedType(field.type))) {
