@@ -194,8 +194,13 @@ test('a visitor of a client that is served over TLS only comes over TLS, also wh
   expect(await roundTrip(await visit(visitor.port), 'hidden')).toBe('hidden');
 });
 
-test('a tunnel without a password does not run, and reports the reason', async () => {
+test('a tunnel without a password does not run, and reports the reason, also when the password is removed while it runs', async () => {
   const server = await startEngine();
-  const { id } = await openTunnel(server, { mode: 'secret', targets: ['127.0.0.1:9'] });
-  expect(server.engine.tunnelState(id)).toMatchObject({ running: false, error: 'it has no password, so visitors cannot connect' });
+  const none = { running: false, error: 'it has no password, so visitors cannot connect' };
+  const tunnel = await openTunnel(server, { mode: 'secret', targets: ['127.0.0.1:9'] });
+  expect(server.engine.tunnelState(tunnel.id)).toMatchObject(none);
+  for (const [password, state] of [['secret', { running: true, error: '' }], ['', none]] as const) {
+    await server.engine.apply({ kind: 'tunnel', tunnel: { ...tunnel, password } });
+    expect({ password, ...server.engine.tunnelState(tunnel.id) }).toMatchObject({ password, ...state });
+  }
 });

@@ -256,12 +256,12 @@ export class TunnelRunner implements VisitedTunnel, ClientTunnel {
   /** Opens or closes the listener as the settings and the client's state require. */
   async sync(held?: HeldPort): Promise<void> {
     clearTimeout(this.#parts?.retry);
-    const blocked = this.#wanted.enabled ? this.#environment.blocked(this.#wanted.clientId) : '';
-    if (!this.#wanted.enabled || blocked !== '') {
+    const status = this.#statusWithoutListener;
+    if (status?.running === false) {
       await held?.close();
-      this.#parts?.visits?.closeAll('tunnel-stopped', blocked || undefined);
+      this.#parts?.visits?.closeAll('tunnel-stopped', status.error || undefined);
       await this.close();
-      if (blocked !== '') this.#status = { running: false, error: blocked };
+      this.#status = status;
     } else if (held) {
       await this.close();
       this.#open(held);
@@ -318,9 +318,8 @@ export class TunnelRunner implements VisitedTunnel, ClientTunnel {
 
   async #bind(): Promise<void> {
     const listener = this.#listener;
-    const status = this.#statusWithoutListener;
-    if (status !== undefined || listener === undefined) {
-      this.#status = status ?? STOPPED;
+    if (listener === undefined) {
+      this.#status = RUNNING;
       return;
     }
     const { port, serverIp } = listener;
