@@ -1,4 +1,4 @@
-import { AddressSet, turnedAwayBy } from '../rules/ip-access.ts';
+import { type AddressSet, turnedAwayBy } from '../rules/ip-access.ts';
 import { canonicalAddress } from '../rules/ip-address.ts';
 import { sameSecret } from '../rules/login.ts';
 import type { ControlBudget } from '../wire/control-budget.ts';
@@ -21,7 +21,7 @@ import {
 import { ClientUsage } from './limits/client-usage.ts';
 import { keptBytes, type Meter, refusalsOf, type StoredBytes, type Ticker, trafficOf } from './limits/meter.ts';
 import { AllowedAddresses } from './limits/allowed-addresses.ts';
-import { sameLines, type VisitorLists } from './limits/visitor-lists.ts';
+import { compiledList, type VisitorLists } from './limits/visitor-lists.ts';
 import { keptClient } from './kept-client.ts';
 import type { HostEntry } from './vhost/host-entry.ts';
 import { type Sibling, siblings, withoutSibling, withSibling } from './siblings.ts';
@@ -150,8 +150,8 @@ export class ClientEntry {
   async readyLists({ ipWhiteList, blackIpList }: WantedClient): Promise<VisitorLists> {
     const { white, black } = this.#lists;
     return {
-      white: sameLines(ipWhiteList, this.#wanted.ipWhiteList) ? white : await AddressSet.gradually(ipWhiteList),
-      black: sameLines(blackIpList, this.#wanted.blackIpList) ? black : await AddressSet.gradually(blackIpList),
+      white: ipWhiteList === this.#wanted.ipWhiteList ? white : await compiledList(ipWhiteList),
+      black: blackIpList === this.#wanted.blackIpList ? black : await compiledList(blackIpList),
     };
   }
 

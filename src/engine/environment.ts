@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { Attempts } from '../rules/attempts.ts';
-import { addressSet } from '../rules/ip-access.ts';
+import { AddressSet } from '../rules/ip-access.ts';
 import { netBackend } from '../wire/net-socket.ts';
 import type { SharedPorts } from '../wire/shared-ports.ts';
 import { HALF_CLOSED_MS, type SocketBackend } from '../wire/socket.ts';
@@ -91,7 +91,7 @@ export class Environment implements PortReserver {
     this.starting = options.shared !== undefined;
     this.tunnelHost = options.tunnelHost ?? '';
     this.book = new PortBook(allowPorts);
-    const trusted = addressSet(options.trustedProxies ?? []);
+    const trusted = AddressSet.of(options.trustedProxies ?? []);
     this.trusts = (address) => trusted.has(address);
     this.attempts = options.attempts ?? new Attempts();
     this.logins = new ClientLogins((id) => this.clients.get(id)?.wanted, this.attempts, this.now);

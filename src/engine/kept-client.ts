@@ -13,8 +13,8 @@ const NONE: Rare = {
   rateLimit: 0,
   flowLimit: 0,
   maxConnections: 0,
-  blackIpList: [],
-  ipWhiteList: [],
+  blackIpList: '',
+  ipWhiteList: '',
   ipWhitePassword: '',
 };
 
@@ -78,11 +78,11 @@ class KeptClient implements WantedClient {
     return this.#rare.maxConnections;
   }
 
-  get blackIpList(): readonly string[] {
+  get blackIpList(): string {
     return this.#rare.blackIpList;
   }
 
-  get ipWhiteList(): readonly string[] {
+  get ipWhiteList(): string {
     return this.#rare.ipWhiteList;
   }
 

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import { forwardedAddress } from '../rules/forwarded-for.ts';
-import { addressSet } from '../rules/ip-access.ts';
+import { AddressSet } from '../rules/ip-access.ts';
 
 /**
  * Cleans up the fields that proxies set, before Express and other readers use them: removes values that don't come from a trusted proxy,
@@ -8,7 +8,7 @@ import { addressSet } from '../rules/ip-access.ts';
  * @param trustedProxies IP addresses and networks
  */
 export function forwardedFields(trustedProxies: readonly string[]): RequestHandler {
-  const trusted = addressSet(trustedProxies);
+  const trusted = AddressSet.of(trustedProxies);
   return ({ headers, socket }, _response, next) => {
     if (!trusted.has(socket.remoteAddress ?? '')) {
       for (const name of ['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto']) delete headers[name];

@@ -1,5 +1,5 @@
 import { ConnectionShares, type ShareLimits } from '../rules/connection-shares.ts';
-import { addressSet } from '../rules/ip-access.ts';
+import { AddressSet } from '../rules/ip-access.ts';
 import http, { type RequestListener } from 'node:http';
 import https from 'node:https';
 import type { TlsIdentity } from '../settings/tls-identity.ts';
@@ -28,7 +28,7 @@ export function createHttpServer(app: RequestListener, tls?: TlsIdentity, ms: nu
  */
 export function holdToShares(server: http.Server, limits: ShareLimits, trustedProxies: readonly string[]): void {
   const shares = new ConnectionShares(limits);
-  const trusted = addressSet(trustedProxies);
+  const trusted = AddressSet.of(trustedProxies);
   server.on('connection', (socket) => {
     const { remoteAddress = '' } = socket;
     const address = trusted.has(remoteAddress) ? undefined : remoteAddress;

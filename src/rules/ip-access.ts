@@ -3,45 +3,73 @@ import { type IpNumber, ipNumber } from './ip-number.ts';
 
 /** Lines that are parsed at once: about a millisecond of work. */
 const PIECE = 1000;
+/** Invalid lines that a set remembers, to report them. */
+const MALFORMED = 10;
+
+/** By prefix length: the network numbers without the bits after the prefix. An address is a network of one address. */
+class Networks {
+  readonly malformed: string[] = [];
+  readonly ipv4 = new Map<number, number[]>();
+  readonly ipv6 = new Map<number, Set<bigint>>();
+
+  add(line: string): void {
+    const { address, prefix } = parse(line) ?? {};
+    if (address === undefined || prefix === undefined) {
+      if (this.malformed.length < MALFORMED) this.malformed.push(line);
+    } else if (address.bits === 32) {
+      const known = this.ipv4.get(prefix);
+      const network = ipv4Network(address.value, prefix);
+      if (known === undefined) this.ipv4.set(prefix, [network]);
+      else known.push(network);
+    } else {
+      const known = this.ipv6.get(prefix) ?? new Set();
+      this.ipv6.set(prefix, known.add(ipv6Network(address.value, prefix)));
+    }
+  }
+}
 
 /**
- * A set of IP addresses and networks (CIDR) with fast lookups: a lookup costs one step for each prefix length in the set, however
- * many networks it has. IPv4-mapped addresses and networks count as IPv4.
+ * A set of IP addresses and networks (CIDR) with fast lookups: a lookup costs one search for each prefix length in the set, however
+ * many networks it has. IPv4-mapped addresses and networks count as IPv4. A server has millions of addresses in all lists together, so an
+ * IPv4 address takes 4 bytes.
  */
 export class AddressSet {
-  readonly #malformed: string[] = [];
-  /** By prefix length: the network numbers without the bits after the prefix. An address is a network of one address. */
-  readonly #networks = { 32: new Map<number, Set<number | bigint>>(), 128: new Map<number, Set<number | bigint>>() };
+  readonly #malformed: readonly string[];
+  /** Sorted. */
+  readonly #ipv4: ReadonlyArray<readonly [prefix: number, networks: Uint32Array]>;
+  readonly #ipv6: ReadonlyMap<number, ReadonlySet<bigint>>;
 
-  constructor(lines: readonly string[]) {
-    for (const line of lines) this.#add(line);
+  private constructor({ malformed, ipv4, ipv6 }: Networks) {
+    this.#malformed = malformed;
+    this.#ipv4 = Array.from(ipv4, ([prefix, networks]) => [prefix, Uint32Array.from(networks).toSorted()]);
+    this.#ipv6 = ipv6;
+  }
+
+  /** Builds a set at once. Empty lists, the most common case, share one set. */
+  static of(lines: readonly string[]): AddressSet {
+    if (lines.length === 0) return AddressSet.none;
+    const networks = new Networks();
+    for (const line of lines) networks.add(line);
+    return new AddressSet(networks);
   }
 
   /** Builds a set of many lines in small parts, so that other work is not delayed. */
   static async gradually(lines: readonly string[]): Promise<AddressSet> {
-    if (lines.length === 0) return noAddresses;
-    const set = new AddressSet([]);
+    if (lines.length <= PIECE) return AddressSet.of(lines);
+    const networks = new Networks();
     for (let at = 0; at < lines.length; at += PIECE) {
       if (at > 0) await setImmediate();
-      for (const line of lines.slice(at, at + PIECE)) set.#add(line);
+      for (const line of lines.slice(at, at + PIECE)) networks.add(line);
     }
-    return set;
+    return new AddressSet(networks);
   }
 
-  /** The lines that are neither an address nor a network; they match nothing. */
+  /** A set that matches nothing. */
+  static readonly none = new AddressSet(new Networks());
+
+  /** The first lines that are neither an address nor a network; they match nothing. */
   get malformed(): readonly string[] {
     return this.#malformed;
-  }
-
-  #add(line: string): void {
-    const { address, prefix } = parse(line) ?? {};
-    if (address === undefined || prefix === undefined) {
-      this.#malformed.push(line);
-      return;
-    }
-    const networks = this.#networks[address.bits];
-    const known = networks.get(prefix) ?? new Set();
-    networks.set(prefix, known.add(networkOf(address, prefix)));
   }
 
   /** @param address in any spelling; a text that is not an address is never in the set */
@@ -49,21 +77,15 @@ export class AddressSet {
     if (this.empty) return false;
     const visitor = ipNumber(address);
     if (visitor === undefined) return false;
-    for (const [prefix, known] of this.#networks[visitor.bits]) if (known.has(networkOf(visitor, prefix))) return true;
+    if (visitor.bits === 32) return this.#ipv4.some(([prefix, networks]) => isIn(networks, ipv4Network(visitor.value, prefix)));
+    for (const [prefix, networks] of this.#ipv6) if (networks.has(ipv6Network(visitor.value, prefix))) return true;
     return false;
   }
 
   /** Whether the set matches nothing. */
   get empty(): boolean {
-    return this.#networks[32].size === 0 && this.#networks[128].size === 0;
+    return this.#ipv4.length === 0 && this.#ipv6.size === 0;
   }
-}
-
-const noAddresses = new AddressSet([]);
-
-/** The set of a list's lines. Empty lists, the most common case, share one set. */
-export function addressSet(lines: readonly string[]): AddressSet {
-  return lines.length === 0 ? noAddresses : new AddressSet(lines);
 }
 
 /** The lists that decide whether a visitor is allowed (contract 4.9). */
@@ -96,8 +118,24 @@ function parse(line: string): { readonly address: IpNumber; readonly prefix: num
   return prefix >= 0 && prefix <= address.bits ? { address, prefix } : undefined;
 }
 
-function networkOf({ bits, value }: IpNumber, prefix: number): number | bigint {
-  if (bits === 128) return value >> BigInt(128 - prefix);
+function ipv4Network(value: number, prefix: number): number {
   // A shift by 32 bits would change nothing.
   return prefix === 0 ? 0 : value >>> (32 - prefix);
+}
+
+function ipv6Network(value: bigint, prefix: number): bigint {
+  return value >> BigInt(128 - prefix);
+}
+
+/** Whether a number is in a sorted list. */
+function isIn(sorted: Uint32Array, value: number): boolean {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const found = sorted[middle] ?? 0;
+    if (found === value) return true;
+    if (found < value) low = middle + 1;
+    else high = middle;
+  }
+  return false;
 }

@@ -15,7 +15,7 @@ import { overviewOf } from '../../src/engine/overview.ts';
 import { Certificates } from '../../src/engine/vhost/tls/certificates.ts';
 import { Hosts } from '../../src/engine/vhost/hosts.ts';
 import { Attempts } from '../../src/rules/attempts.ts';
-import { addressSet } from '../../src/rules/ip-access.ts';
+import { AddressSet } from '../../src/rules/ip-access.ts';
 import { visitorKeyOf } from '../../src/rules/vkey.ts';
 import { keyIdOf } from '../../src/wire/handshake.ts';
 import type { Opener } from '../../src/wire/stream.ts';
@@ -105,7 +105,7 @@ test('a visitor is refused for the first of all causes that apply', async () => 
     enabled: false,
     expiresAt: 1000,
     ipWhite: true,
-    blackIpList: ['192.0.2.1'],
+    blackIpList: '192.0.2.1',
     flowLimit: 1,
     maxConnections: 1,
   };
@@ -122,7 +122,7 @@ test('a visitor is refused for the first of all causes that apply', async () => 
   await admission.setBlackIpList([]);
   await refused({});
   await refused({ ipWhite: false });
-  await refused({ blackIpList: [] });
+  await refused({ blackIpList: '' });
   await refused({ flowLimit: 2 });
   await refused({ maxConnections: 2 });
   const [local, other] = [opener(), opener()];
@@ -153,8 +153,8 @@ test('a change closes the connections that it no longer admits', async () => {
     return cut;
   };
   expect(await cutOf({})).toEqual([0]);
-  expect(await cutOf({ blackIpList: ['192.0.2.3'] })).toEqual([0, 2]);
-  expect(await cutOf({ ipWhite: true, ipWhiteList: ['192.0.2.3', '192.0.2.1'] })).toEqual([0, 1]);
+  expect(await cutOf({ blackIpList: '192.0.2.3' })).toEqual([0, 2]);
+  expect(await cutOf({ ipWhite: true, ipWhiteList: '192.0.2.3\n192.0.2.1' })).toEqual([0, 1]);
   expect(await cutOf({ maxConnections: 2 })).toEqual([0, 2]);
   expect(await cutOf({ maxConnections: 3 })).toEqual([0]);
   expect(await cutOf({ flowLimit: 1 })).toEqual([0, 1, 2]);
@@ -162,10 +162,10 @@ test('a change closes the connections that it no longer admits', async () => {
 });
 
 test('changed lists hold for the next visitor, also if they are as long as before', async () => {
-  const client = await clientOf({ ipWhite: true, ipWhiteList: ['192.0.2.1', '192.0.2.2'], blackIpList: ['192.0.2.1'] });
-  const refusedBy = () => [1, 2, 3, 4].map((last) => client.turnedAwayBy(`192.0.2.${last}`, addressSet([]), 0));
+  const client = await clientOf({ ipWhite: true, ipWhiteList: '192.0.2.1\n192.0.2.2', blackIpList: '192.0.2.1' });
+  const refusedBy = () => [1, 2, 3, 4].map((last) => client.turnedAwayBy(`192.0.2.${last}`, AddressSet.of([]), 0));
   expect(refusedBy()).toEqual(['blackList', undefined, 'whiteList', 'whiteList']);
-  const wanted = { ...CLIENT, ipWhite: true, ipWhiteList: ['192.0.2.3', '192.0.2.4'], blackIpList: ['192.0.2.3'] };
+  const wanted = { ...CLIENT, ipWhite: true, ipWhiteList: '192.0.2.3\n192.0.2.4', blackIpList: '192.0.2.3' };
   client.configure(wanted, await client.readyLists(wanted));
   expect(refusedBy()).toEqual(['whiteList', 'whiteList', 'blackList', undefined]);
 });

@@ -61,8 +61,8 @@ describe.each(named.filter(({ way }) => way !== 'direct' || canMeet))('a tunnel 
   }
 
   test.each<[string, keyof TunnelState['refusals'], Partial<WantedClient>]>([
-    ['a black list', 'blackList', { blackIpList: ['127.0.0.0/8'] }],
-    ['a white list', 'whiteList', { ipWhite: true, ipWhiteList: ['192.0.2.0/24'] }],
+    ['a black list', 'blackList', { blackIpList: '127.0.0.0/8' }],
+    ['a white list', 'whiteList', { ipWhite: true, ipWhiteList: '192.0.2.0/24' }],
   ])('refuses visitors because of %s, cuts their open connections, and admits them again afterwards', async (_, cause, lists) => {
     const { server, tunnel } = await serving();
     const visitor = await visit(tunnel, server);

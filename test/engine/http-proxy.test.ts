@@ -266,7 +266,7 @@ test('a visitor that disconnects cancels the dial, and stopping the tunnel close
 });
 
 test('a visitor that is not admitted is reset', async () => {
-  const { port } = await startProxy({ stored: { clients: [{ ...CLIENT, ...fresh, blackIpList: ['127.0.0.1'] }] } });
+  const { port } = await startProxy({ stored: { clients: [{ ...CLIENT, ...fresh, blackIpList: '127.0.0.1' }] } });
   expect(await refusal(port)).toBe('ECONNRESET');
 });
 

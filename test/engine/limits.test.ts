@@ -28,9 +28,9 @@ async function greeted(port: number): Promise<net.Socket> {
 
 test.each(
   [
-    ['the blacklist', 'blackList', { blackIpList: ['192.0.2.1', '127.0.0.0/8'] }],
-    ['the whitelist', 'whiteList', { ipWhite: true, ipWhiteList: ['192.0.2.0/24', 'not an address'] }],
-    ['a whitelist of which no line is understood', 'whiteList', { ipWhite: true, ipWhiteList: ['127.0.0'] }],
+    ['the blacklist', 'blackList', { blackIpList: '192.0.2.1\n127.0.0.0/8' }],
+    ['the whitelist', 'whiteList', { ipWhite: true, ipWhiteList: '192.0.2.0/24\nnot an address' }],
+    ['a whitelist of which no line is understood', 'whiteList', { ipWhite: true, ipWhiteList: '127.0.0' }],
   ] as const,
 )('%s turns a visitor away, which is counted for tunnel and client', async (_, cause, limits) => {
   const { server, tunnel } = await limited(limits);
@@ -45,8 +45,8 @@ test.each(
 });
 
 test.each([
-  ['a black list of the client', { blackIpList: [here] }],
-  ['a white list of the client', { ipWhite: true, ipWhiteList: ['192.0.2.0/24'] }],
+  ['a black list of the client', { blackIpList: here }],
+  ['a white list of the client', { ipWhite: true, ipWhiteList: '192.0.2.0/24' }],
 ])('%s cuts open connections when it becomes active, and admits visitors again when it ends', async (_, limits) => {
   const { server, tunnel } = await limited({});
   const visitor = await greeted(tunnel.port);
@@ -69,9 +69,9 @@ test('the global blacklist cuts open connections of every client, and of no addr
 });
 
 test('a change that has nothing to do with a visitor leaves the connection alone', async () => {
-  const { server, tunnel } = await limited({ maxConnections: 5, blackIpList: ['192.0.2.1'] });
+  const { server, tunnel } = await limited({ maxConnections: 5, blackIpList: '192.0.2.1' });
   const visitor = await greeted(tunnel.port);
-  await change(server, { maxConnections: 1, flowLimit: 2 ** 30, rateLimit: 2 ** 30, ipWhite: true, ipWhiteList: [here], basicUser: 'x' });
+  await change(server, { maxConnections: 1, flowLimit: 2 ** 30, rateLimit: 2 ** 30, ipWhite: true, ipWhiteList: here, basicUser: 'x' });
   expect(await roundTrip(visitor, 'still here')).toBe('still here');
 });
 
@@ -201,7 +201,7 @@ test('the password allows a visitor for two hours despite the allowlist, but not
   expect(await roundTrip(visitor, 'still here')).toBe('still here');
   server.engine.allowByPassword(CLIENT.id, here, 'open the door');
   const again = await greeted(tunnel.port);
-  await change(server, { ...limits, blackIpList: [here] });
+  await change(server, { ...limits, blackIpList: here });
   await Promise.all([closed(visitor), closed(again)]);
   await change(server, limits);
   const third = await greeted(tunnel.port);

@@ -30,9 +30,9 @@ const clients = fc.record<WantedClient>({
   rateLimit: count,
   flowLimit: count,
   maxConnections: count,
-  blackIpList: lines,
+  blackIpList: text,
   ipWhite: flag,
-  ipWhiteList: lines,
+  ipWhiteList: text,
   ipWhitePassword: text,
 });
 const tunnels = fc.record<WantedTunnel>({
@@ -160,4 +160,28 @@ test('a client, a tunnel and a host at rest take at most 400 bytes of the heap',
   });
   expect(Object.keys(taken)).toEqual(['client', 'tunnel', 'host']);
   for (const [kind, bytes] of Object.entries(taken)) expect(`${kind}: ${bytes <= 400 ? 'at most 400' : bytes}`).toBe(`${kind}: at most 400`);
+});
+
+/** Measured: 1.4 times. With a text and an entry of a set for each address, it was 4.7 times. */
+test("a client's lists of addresses take at most twice the memory of their text", async () => {
+  const [rows, lines] = [20, 4000];
+  const { engine } = await startEngine();
+  const list = (id: number) => Array.from({ length: lines }, (_, n) => `10.${(n * 7919) % 251}.${id}.${n % 256}`).join('\n');
+  const used = () => {
+    collect();
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    return heapUsed + arrayBuffers;
+  };
+  let [before, after, text] = [0, 0, 0];
+  function* made() {
+    before = used();
+    for (let id = 1; id <= rows; id++) {
+      const wanted = JSON.parse(JSON.stringify({ ...CLIENT, id, vkey: `key ${id}`, blackIpList: list(id), ipWhiteList: list(id + rows) })) as WantedClient;
+      text += wanted.blackIpList.length + wanted.ipWhiteList.length;
+      yield [{ wanted, stored: { ...fresh } }];
+    }
+    after = used();
+  }
+  await engine.load({ ...storedState(), clients: made() });
+  expect((after - before) / text).toBeLessThan(2);
 });

@@ -179,7 +179,7 @@ test('a visitor that is stopped leaves no session behind', async () => {
 
 test('the access lists of the client apply to each connection', async () => {
   const { server, visitor } = await visiting(await startEcho());
-  await server.engine.apply({ kind: 'client', client: { ...CLIENT, blackIpList: ['127.0.0.1'] } });
+  await server.engine.apply({ kind: 'client', client: { ...CLIENT, blackIpList: '127.0.0.1' } });
   await visitUntilClosed(visitor.port);
   await server.engine.apply({ kind: 'client', client: CLIENT });
   expect(await roundTrip(await visit(visitor.port), 'in')).toBe('in');

@@ -18,7 +18,7 @@ import { canonicalBindAddress } from '../../src/rules/bind-address.ts';
 import { parseExpireTime } from '../../src/rules/expire-time.ts';
 import { hostLocation } from '../../src/rules/host-location.ts';
 import { hostOfUrl, hostPattern, requestedHost } from '../../src/rules/host-name.ts';
-import { addressSet, turnedAwayBy } from '../../src/rules/ip-access.ts';
+import { AddressSet, turnedAwayBy } from '../../src/rules/ip-access.ts';
 import { cleanIpList } from '../../src/rules/ip-list.ts';
 import { platformPrefix, platformWildcard } from '../../src/rules/platform-domain.ts';
 import { LogLevelsError, parseLogLevels } from '../../src/rules/log-levels.ts';
@@ -161,7 +161,8 @@ const rules: Parser[] = [
   ['a bind address', canonicalBindAddress],
   [
     "a visitor's address",
-    (text) => turnedAwayBy(text, { globalBlackList: addressSet([text]), ipWhite: true, whiteList: addressSet([`${text}/8`]), blackList: addressSet([]) }),
+    (text) =>
+      turnedAwayBy(text, { globalBlackList: AddressSet.of([text]), ipWhite: true, whiteList: AddressSet.of([`${text}/8`]), blackList: AddressSet.of([]) }),
   ],
   ['the source of an attempt', (text) => new Attempts().begin('login', text, text, 0)],
   ['a signature', (text) => createSignatureCheck('key', () => 0)(new Map([['auth_key', text], ['timestamp', text]]))],

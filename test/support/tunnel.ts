@@ -59,9 +59,9 @@ export const CLIENT: WantedClient = {
   rateLimit: 0,
   flowLimit: 0,
   maxConnections: 0,
-  blackIpList: [],
+  blackIpList: '',
   ipWhite: false,
-  ipWhiteList: [],
+  ipWhiteList: '',
   ipWhitePassword: '',
 };
 

@@ -1,5 +1,5 @@
 import type { Opener } from '../../wire/stream.ts';
-import { AddressSet, addressSet } from '../../rules/ip-access.ts';
+import { AddressSet } from '../../rules/ip-access.ts';
 import type { ClientEntry } from '../clients.ts';
 import type { RefusalCause } from '../face.ts';
 import type { ClientUsage } from './client-usage.ts';
@@ -16,7 +16,7 @@ export class Admission {
   readonly #visitors: Visitors;
   readonly #now: () => number;
   readonly #local: Opener | undefined;
-  #blackList: AddressSet = addressSet([]);
+  #blackList: AddressSet = AddressSet.none;
 
   /** @param local connects from the server itself; undefined = not allowed (contract D15) */
   constructor(visitors: Visitors, now: () => number, local: Opener | undefined) {

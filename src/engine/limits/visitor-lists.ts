@@ -1,4 +1,5 @@
-import { AddressSet, addressSet } from '../../rules/ip-access.ts';
+import { AddressSet } from '../../rules/ip-access.ts';
+import { splitIpList } from '../../rules/ip-list.ts';
 import type { WantedClient } from '../face.ts';
 
 /** The compiled access lists of a client's visitors, so that no connection waits for compiling. */
@@ -7,18 +8,18 @@ export interface VisitorLists {
   readonly black: AddressSet;
 }
 
-const NO_LISTS: VisitorLists = { white: addressSet([]), black: addressSet([]) };
+const NO_LISTS: VisitorLists = { white: AddressSet.none, black: AddressSet.none };
 
 /** Compiles the lists of a new client. Most have none: then there is no promise either, which would cost a start with many clients more than the client. */
 export function visitorLists({ ipWhiteList, blackIpList }: WantedClient): VisitorLists | Promise<VisitorLists> {
-  return ipWhiteList.length + blackIpList.length === 0 ? NO_LISTS : compiled(ipWhiteList, blackIpList);
+  return ipWhiteList === '' && blackIpList === '' ? NO_LISTS : compiled(ipWhiteList, blackIpList);
 }
 
-async function compiled(white: readonly string[], black: readonly string[]): Promise<VisitorLists> {
-  return { white: await AddressSet.gradually(white), black: await AddressSet.gradually(black) };
+async function compiled(white: string, black: string): Promise<VisitorLists> {
+  return { white: await compiledList(white), black: await compiledList(black) };
 }
 
-/** Whether two lists are the same. */
-export function sameLines(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((line, index) => line === other[index]);
+/** Compiles one list in its stored form. */
+export function compiledList(stored: string): Promise<AddressSet> {
+  return AddressSet.gradually(splitIpList(stored));
 }

@@ -149,7 +149,7 @@ export async function accessGate({ store, engine, caller }: Context, client: Cli
 }
 
 function malformed(list: string, { malformed }: AddressSet): string[] {
-  return malformed.map((line) => `"${line.slice(0, 50)}" of ${list}`).slice(0, 10);
+  return malformed.map((line) => `"${line.slice(0, 50)}" of ${list}`);
 }
 
 function listGate({ id: clientId }: Client, address: string | undefined, lists: AccessLists): Gate {

@@ -39,8 +39,8 @@ function ownedClient(row: ClientRow, ownerEnabled: boolean | null | undefined, o
     // KiB/s and MiB (contract 1).
     rateLimit: row.rateLimit * 1024,
     flowLimit: row.flowLimit * 1024 ** 2,
-    blackIpList: splitIpList(row.blackIpList),
-    ipWhiteList: splitIpList(row.ipWhiteList),
+    blackIpList: row.blackIpList,
+    ipWhiteList: row.ipWhiteList,
   };
 }
 

@@ -114,7 +114,7 @@ test('a visitor learns why the home refuses a request', async () => {
   const crowded = await get(httpPort);
   expect([crowded.status, String(crowded.body)]).toEqual([429, expect.stringContaining('Too many connections')]);
   held.destroy();
-  await setClient(nodes, { blackIpList: ['127.0.0.1'] });
+  await setClient(nodes, { blackIpList: '127.0.0.1' });
   expect((await get(httpPort)).status).toBe(403);
   await setClient(nodes, { enabled: false });
   expect((await get(httpPort)).status).toBe(503);

@@ -10,7 +10,7 @@ import { CLIENT, openTunnel, startAgent } from '../../support/tunnel.ts';
 import { udpPeer } from '../../support/udp.ts';
 import { hostOf } from '../../support/vhost.ts';
 
-const LIMITED = { ...CLIENT, ipWhite: true, ipWhitePassword: 'word', ipWhiteList: ['127.0.0.0/8'] };
+const LIMITED = { ...CLIENT, ipWhite: true, ipWhitePassword: 'word', ipWhiteList: '127.0.0.0/8' };
 
 async function serving() {
   const nodes = await startNodes(['home', 'entry']);
@@ -142,7 +142,7 @@ test("of a tunnel or host, each node shows its own listener and visitor programs
   const udp = await openEverywhere(nodes, { mode: 'udp', targets: [echo.address] });
   const host = hostOf({ targets: [echo.address] });
   await applyEverywhere(nodes, { kind: 'host', host });
-  await applyEverywhere(nodes, { kind: 'client', client: { ...LIMITED, blackIpList: ['127.0.0.9'] } });
+  await applyEverywhere(nodes, { kind: 'client', client: { ...LIMITED, blackIpList: '127.0.0.9' } });
   if (!secret) throw new Error('there are two tunnels');
   for (const [{ engine: { records } }, bytes] of [[home, 5], [entry, 1000]] as const) {
     records.tunnels.get(secret.id)?.meter.countInlet(bytes);

@@ -27,7 +27,7 @@ let turn = 0;
 beforeEach(async () => {
   reached = [];
   password = `word & "mark" ${++turn}`;
-  await rig.client({ ipWhite: true, ipWhiteList: ['192.0.2.1'], ipWhitePassword: password });
+  await rig.client({ ipWhite: true, ipWhiteList: '192.0.2.1', ipWhitePassword: password });
   attempts.free({ kind: 'address', source: '127.0.0.1' }, Date.now());
 });
 
@@ -142,7 +142,7 @@ test('a body that is too long, GET, and passwords in the URL are refused', async
 });
 
 test("without a password of the client there is no page, and the path is the target's", async () => {
-  await rig.client({ ipWhite: true, ipWhiteList: ['192.0.2.1'], ipWhitePassword: '' });
+  await rig.client({ ipWhite: true, ipWhiteList: '192.0.2.1', ipWhitePassword: '' });
   expect(await ask('GET /')).toMatch(/^HTTP\/1.1 403 (?![^]*<form)/);
   expect(await ask(`POST ${PATH}`, [urlencoded], form({ password: '' }))).toMatch(/^HTTP\/1.1 403 /);
   await rig.client({ ipWhite: false, ipWhitePassword: 'some' });
@@ -150,7 +150,7 @@ test("without a password of the client there is no page, and the path is the tar
 });
 
 test('an address on a blacklist stays refused', async () => {
-  await rig.client({ ipWhite: true, ipWhiteList: [], ipWhitePassword: password, blackIpList: ['127.0.0.1'] });
+  await rig.client({ ipWhite: true, ipWhiteList: '', ipWhitePassword: password, blackIpList: '127.0.0.1' });
   await ask(`POST ${PATH}`, [urlencoded], form({ password }));
   expect(await ask('GET /')).toMatch(/^HTTP\/1.1 403 /);
   expect(reached).toEqual([]);

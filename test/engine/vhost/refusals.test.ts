@@ -60,7 +60,7 @@ const cases: Refused[] = [
     status: 403,
     title: /Not for this address/,
     cause: 'blackList',
-    client: { blackIpList: ['127.0.0.0/8'] },
+    client: { blackIpList: '127.0.0.0/8' },
   },
   { name: 'the address is not on the whitelist', status: 403, title: /Not for this address/, cause: 'whiteList', client: { ipWhite: true } },
   { name: 'it may say a password', status: 401, title: /asks for a password/, cause: 'whiteList', client: { ipWhite: true, ipWhitePassword: 'word' } },
