@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const stop of stops.splice(0).toReversed()) await stop();
 });
 
-const quick = { type: 'tcp', intervalMs: 20, timeoutMs: 1500, maxFailed: 2, path: '' } as const;
+const quick = { type: 'tcp', intervalMs: 50, timeoutMs: 1500, maxFailed: 2, path: '' } as const;
 const web = { ...quick, type: 'http', path: '/healthz?full=1' } as const;
 
 const declared = { tunnel: declaredTunnelOf({ targets: [] }), host: declaredHostOf({ host: 'site.test', targets: [] }) };

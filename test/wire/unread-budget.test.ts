@@ -41,6 +41,8 @@ function framesOf(write: (batch: Batch) => void): Buffer {
 }
 
 const piece = Buffer.alloc(32 * KB);
+/** A frame with a whole piece: only the id of its stream, behind the type, changes. */
+const frameOfPiece = framesOf((batch) => batch.frame(Frame.DATA, 0, piece));
 const nextIteration = (): Promise<void> =>
   new Promise((resolve) => {
     setImmediate(resolve);
@@ -78,9 +80,10 @@ function session() {
     return visitor;
   };
   const send = (stream: Stream, bytes: number): void => {
-    for (let left = bytes; left > 0; left -= piece.length) {
-      mux.onData(framesOf((batch) => batch.frame(Frame.DATA, stream.id, piece.subarray(0, Math.min(left, piece.length)))));
-    }
+    frameOfPiece.writeUInt32BE(stream.id, 1);
+    let left = bytes;
+    for (; left >= piece.length; left -= piece.length) mux.onData(frameOfPiece);
+    if (left > 0) mux.onData(framesOf((batch) => batch.frame(Frame.DATA, stream.id, piece.subarray(0, left))));
   };
   const held = (): number => visitors.reduce((sum, { stream, local }) => sum + (stream.over ? 0 : local.pending), 0);
   return { mux, visit, send, held, visitors, credit, resets, ended };

@@ -8,6 +8,7 @@ import { Attempts } from '../../../src/rules/attempts.ts';
 import { keyIdOf, proveHandshake } from '../../../src/wire/handshake.ts';
 import { netBackend } from '../../../src/wire/net-socket.ts';
 import { decodeNodeRequest, encodeNodeRequest } from '../../../src/wire/node-messages.ts';
+import type { ConnectOptions } from '../../../src/wire/socket.ts';
 import { eventually } from '../../support/eventually.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
 import { meet, NODE_KEY, reached, startNode, startNodes, type TestNode } from '../../support/nodes.ts';
@@ -20,9 +21,12 @@ const ATTEMPT_CPU_MS = 40;
 
 const info = { name: 'somebody', version: '1', host: '127.0.0.1', port: 1, bridgePort: 1 };
 
+/** With a time limit that holds on a busy machine, too. */
+const sockets = { ...netBackend, connect: (options: ConnectOptions) => netBackend.connect({ ...options, timeoutMs: 60_000 }) };
+
 function dial({ bridge }: TestNode, key: string, name: string): Promise<NodeLink> {
   const peer = { name, host: '127.0.0.1', port: bridge.tls.port, bridgePort: bridge.port };
-  return NodeLink.open({ peer, sockets: netBackend, keys: new LinkKeys(key), info, linkKind: 'tls', log: new LogRecorder().logger });
+  return NodeLink.open({ peer, sockets, keys: new LinkKeys(key), info, linkKind: 'tls', log: new LogRecorder().logger });
 }
 
 /** Lets a node connect that only speaks its role, over TLS or not. */
@@ -31,10 +35,10 @@ async function prove({ bridge }: TestNode, { key = NODE_KEY, tls = true, said = 
     host: '127.0.0.1',
     port: tls ? bridge.tls.port : bridge.port,
     ...tls && { trust: { fingerprint: '' } },
-    timeoutMs: 10_000,
+    timeoutMs: 60_000,
   });
   try {
-    return (await proveHandshake(socket, { timeoutMs: 10_000, role: 'node', keyId: keyIdOf(key), key, connection: 0, info: said })).body;
+    return (await proveHandshake(socket, { timeoutMs: 60_000, role: 'node', keyId: keyIdOf(key), key, connection: 0, info: said })).body;
   } finally {
     socket.destroy();
   }

@@ -26,11 +26,12 @@ afterEach(() => {
 /** A host whose target answers each request with so many bytes. */
 async function answering(bytes: number, stallMs = 1000) {
   let answered = 0;
+  const response = Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${bytes}\r\n\r\n${'x'.repeat(bytes)}`);
   const origin = await startRawOrigin((text, socket) => {
     // One request comes after the other.
     if (!text.endsWith('\r\n\r\n')) return;
     answered++;
-    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${bytes}\r\n\r\n${'x'.repeat(bytes)}`);
+    socket.write(response);
   });
   const vhost = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], {
     timing: { ...VHOST_TIMING, stallMs },
