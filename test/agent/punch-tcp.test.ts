@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import v8 from 'node:v8';
 import vm from 'node:vm';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { ownCandidates } from '../../src/agent/direct/candidates.ts';
@@ -59,7 +59,12 @@ test.each([
   ['that does not know the password', 'another password', 0, /NoPathError: no TCP connection of the peer arrives/],
 ])('a peer %s is found or not, at an address that is not this machine alone', async (_, password, ended, expected) => {
   const stun = net.createServer((socket) => {
-    socket.once('data', (request) => socket.write(stunResponse(request, { host: '192.0.2.1', port: 1 }) ?? Buffer.alloc(0)));
+    socket.setNoDelay().once('data', async (request) => {
+      const answer = stunResponse(request, { host: '192.0.2.1', port: 1 }) ?? Buffer.alloc(0);
+      socket.write(answer.subarray(0, 21));
+      for (let turn = 0; turn < 2; turn++) await nextTurn(); // the first piece is read
+      socket.write(answer.subarray(21));
+    });
   }).listen(0, '127.0.0.1');
   const nonces = { visitor: '11'.repeat(32), agent: '22'.repeat(32) };
   let left = ended;

@@ -1,4 +1,5 @@
-import { expect, test } from '@jest/globals';
+import process from 'node:process';
+import { afterEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { expireTimeText, parseExpireTime } from '../../src/rules/expire-time.ts';
 import { anyText, cases, hold } from '../support/outside-input.ts';
@@ -71,6 +72,23 @@ test('the first and the last year have four digits', () => {
   expect([parseExpireTime('0001-01-01'), expireTimeText(first)]).toEqual([first, '0001-01-01 00:00:00']);
   expect(parseExpireTime('0001-12-31T00:00:00Z')?.toISOString()).toBe('0001-12-31T00:00:00.000Z');
   expect(parseExpireTime('9999-12-31 23:59:59')).toEqual(new Date(9999, 11, 31, 23, 59, 59));
+});
+
+const serverZone = process.env['TZ'];
+afterEach(() => {
+  if (serverZone === undefined) delete process.env['TZ'];
+  else process.env['TZ'] = serverZone;
+});
+
+test.each([
+  ['west', 'America/Los_Angeles', '2027-01-05T08:00:00.000Z', '2027-01-06T04:09:07.000Z', '0001-01-01T00:00:00Z'],
+  ['east', 'Asia/Kolkata', '2027-01-04T18:30:00.000Z', '2027-01-05T14:39:07.000Z', '9999-12-31T23:59:59Z'],
+])("times without a zone are the server's, %s of Greenwich; so are the years that are possible", (_, zone, day, evening, outside) => {
+  process.env['TZ'] = zone;
+  expect(['2027-01-05', '2027-01-05 20:09:07'].map((text) => parseExpireTime(text)?.toISOString())).toEqual([day, evening]);
+  expect([day, evening].map((at) => expireTimeText(new Date(at)))).toEqual(['2027-01-05 00:00:00', '2027-01-05 20:09:07']);
+  expect(parseExpireTime('2027-01-05T01:00:00+02:00')?.toISOString()).toBe('2027-01-04T23:00:00.000Z');
+  expect(parseExpireTime(outside)).toBeUndefined();
 });
 
 test('no time is written as an empty text', () => {

@@ -275,6 +275,8 @@ test('a connection that a proxy passes on has the addresses of its origin, and i
     get: (target, key): unknown =>
       key === 'pending'
         ? 5
+        : key === 'local'
+        ? { address: '127.0.0.1', port: 1 }
         : typeof Reflect.get(target, key) === 'function'
         ? (...given: unknown[]) => (calls.push([key, ...given]), key === 'write')
         : undefined,
