@@ -1,7 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 import { Attempts } from '../../src/rules/attempts.ts';
 import { HandshakeError, type Refusal } from '../../src/wire/handshake-error.ts';
-import { keyIdOf, proveHandshake } from '../../src/wire/handshake.ts';
+import { keyIdOf, proveHandshake, type Role } from '../../src/wire/handshake.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import type { ByteSocket } from '../../src/wire/socket.ts';
 import { eventually } from '../support/eventually.ts';
@@ -155,11 +155,15 @@ test('a client that expired between two sweeps is cut off by its next visitor', 
 });
 
 /** Authenticates with a key. @returns how long the answer took, in ms, and the refusal; undefined = the server accepted the key */
-async function offer({ bridge }: TestEngine, key: string): Promise<{ readonly ms: number; readonly refusal: Refusal | undefined }> {
+async function offer(
+  { bridge }: TestEngine,
+  key: string,
+  role: Role = 'mux',
+): Promise<{ readonly ms: number; readonly refusal: Refusal | undefined }> {
   const start = performance.now();
   const socket = await netBackend.connect({ ...bridge, timeoutMs: 1000 });
   try {
-    await proveHandshake(socket, { timeoutMs: 10_000, role: 'mux', keyId: keyIdOf(key), key, connection: 0, info: {} });
+    await proveHandshake(socket, { timeoutMs: 10_000, role, keyId: keyIdOf(key), key, connection: 0, info: {} });
     return { ms: performance.now() - start, refusal: undefined };
   } catch (error) {
     if (!(error instanceof HandshakeError)) throw error;
@@ -197,7 +201,10 @@ test('an agent that repeats the same wrong vkey does not delay others at its add
 
 test('guesses from an address do not delay clients that were last seen there; others wait, and get the retry delay', async () => {
   const seen = { ...CLIENT, ...fresh, lastAddress: '127.0.0.1' };
-  const server = await startEngine({ stored: { clients: [seen, { ...SECOND, ...fresh, lastAddress: '192.0.2.1' }] } });
+  const attempts = new Attempts();
+  const server = await startEngine({ attempts, stored: { clients: [seen, { ...SECOND, ...fresh, lastAddress: '192.0.2.1' }] } });
+  const warnings = jest.fn<(warning: Error) => void>();
+  process.on('warning', warnings);
   await Promise.all(Array.from({ length: 30 }, (_, i) => offer(server, `guess ${i}`)));
   const [known, ...others] = await Promise.all([offer(server, CLIENT.vkey), ...Array.from({ length: 4 }, () => offer(server, SECOND.vkey))]);
   expect(known).toEqual({ ms: expect.any(Number), refusal: undefined });
@@ -207,6 +214,13 @@ test('guesses from an address do not delay clients that were last seen there; ot
     text: 'too many wrong keys came from this address: try again later',
     retryAfterMs: 5000,
   });
+  process.off('warning', warnings);
+  // However many wait.
+  expect(warnings).not.toHaveBeenCalledWith(expect.objectContaining({ name: 'MaxListenersExceededWarning' }));
+  // The session in reserve of an agent counts like its session.
+  const queued = jest.spyOn(attempts, 'queueKey');
+  await offer(server, CLIENT.vkey, 'standby');
+  expect(queued.mock.calls).toEqual([['127.0.0.1', expect.any(Number), { lastSeenAt: '127.0.0.1' }]]);
 });
 
 test('garbage on the bridge port is closed at once and counted', async () => {

@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { rename, writeFile } from 'node:fs/promises';
+import net from 'node:net';
 import path from 'node:path';
+import tls from 'node:tls';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import type { CertificateState } from '../../../src/engine/face.ts';
 import { Certificate } from '../../../src/engine/vhost/tls/certificate.ts';
@@ -201,6 +204,29 @@ test('hosts share a pair until the last of them has another; each pair that expi
   expect(take(covering)).not.toBe(first);
 });
 
+/** Whether a session that began with one context is resumed with another. */
+async function resumes(...contexts: Array<tls.SecureContext | undefined>): Promise<boolean> {
+  const server = net.createServer((socket) => new tls.TLSSocket(socket, { isServer: true, secureContext: contexts.shift() }).end('x')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  let session: Buffer | undefined;
+  let resumed = false;
+  while (contexts.length > 0) {
+    const socket = tls.connect({ port: address.port, host: '127.0.0.1', rejectUnauthorized: false, session });
+    socket.on('session', (given: Buffer) => {
+      session = given;
+    });
+    socket.on('secureConnect', () => {
+      resumed = socket.isSessionReused();
+    });
+    socket.resume();
+    await once(socket, 'close');
+  }
+  server.close();
+  return resumed;
+}
+
 test('the keys of session tickets depend on the secret and on the certificate; new keys hold from the next handshake on', async () => {
   const [tickets, same] = [new TicketKeys(), new TicketKeys()];
   const own = tickets.keyFor('AA');
@@ -219,6 +245,10 @@ test('the keys of session tickets depend on the secret and on the certificate; n
   expect(second).not.toBe(first);
   tickets.use(Buffer.alloc(32, 1));
   expect(await pair.context()).toBe(second);
+  // Another server with the secret resumes sessions of the same certificate only.
+  const atAnother = ({ certificate: text, key }: TestCertificate) =>
+    new Certificate({ certificate: text, privateKey: key }, { log: new LogRecorder().logger, now: Date.now, tickets: same }, () => undefined).context();
+  expect([await resumes(second, await atAnother(covering)), await resumes(second, await atAnother(other))]).toEqual([true, false]);
 });
 
 test('all certificates are looked at when the server starts, and every 30 seconds until it stops', () => {
