@@ -480,9 +480,9 @@ const wanted = {
     rateLimit: 22_528,
     flowLimit: 24_117_248,
     maxConnections: 24,
-    blackIpList: ['192.0.2.1', '192.0.2.2'],
+    blackIpList: '192.0.2.1\n192.0.2.2',
     ipWhite: false,
-    ipWhiteList: ['192.0.2.3', '192.0.2.4'],
+    ipWhiteList: '192.0.2.3\n192.0.2.4',
     ipWhitePassword: 'password of the list',
   },
   tunnel: {
