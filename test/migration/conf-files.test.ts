@@ -74,6 +74,7 @@ describe('nps.conf', () => {
 
   test('HTTPS without a certificate file gets a generated one; without HTTPS the files have no effect', () => {
     expect(converted('web_open_ssl=true').settings).toMatchObject({ httpTls: 'self-signed', httpTlsCert: '' });
+    expect(converted('web_open_ssl=false').settings).toMatchObject({ httpTls: 'off' });
     const off = converted('web_open_ssl=false\nweb_cert_file=conf/a.pem\nweb_key_file=conf/a.key');
     expect(off.settings).toMatchObject({ httpTls: 'off', httpTlsCert: '', httpTlsKey: '' });
     expect(off.text).toContain('web_cert_file: web_open_ssl is not on');

@@ -4,6 +4,7 @@ import process from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import { buildSync } from 'esbuild';
+import { ownProcess } from '../../src/processes/own-process.ts';
 import { runProcesses } from '../../src/processes/run-processes.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePortRange } from '../support/free-port.ts';
@@ -132,4 +133,11 @@ test('several processes need a database that they can share, and links over TLS'
   const refused = async (changed: Partial<Parameters<typeof runProcesses>[0]>) => runProcesses({ ...settings, ...changed }, new LogRecorder().logger);
   await expect(refused({ databaseUrl: '' })).rejects.toThrow(/^processes: 2 processes need a PostgreSQL database/);
   await expect(refused({ nodeLinks: 'plain' })).rejects.toThrow(/^node_links: .* set node_links to tls, or processes to 1$/);
+});
+
+test.each([{}, { NUMBER_OF_ADIT_PROCESS: '0' }])('a server that another program has started with a channel is none of several: %j', (environment) => {
+  const { send } = process;
+  undo.push(() => void Object.assign(process, { send }));
+  process.send = () => true;
+  expect(ownProcess(environment)).toBeUndefined();
 });
