@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import net from 'node:net';
 import v8 from 'node:v8';
 import vm from 'node:vm';
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextIteration, setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { ownCandidates } from '../../src/agent/direct/candidates.ts';
@@ -62,7 +62,7 @@ test.each([
     socket.setNoDelay().once('data', async (request) => {
       const answer = stunResponse(request, { host: '192.0.2.1', port: 1 }) ?? Buffer.alloc(0);
       socket.write(answer.subarray(0, 21));
-      for (let turn = 0; turn < 2; turn++) await nextTurn(); // the first piece is read
+      for (let passed = 0; passed < 2; passed++) await nextIteration(); // the first piece is read
       socket.write(answer.subarray(21));
     });
   }).listen(0, '127.0.0.1');
