@@ -186,7 +186,7 @@ test('512 connections are being refused with a time to wait of one to five secon
   const random = jest.spyOn(Math, 'random').mockReturnValueOnce(0).mockReturnValueOnce(1);
   const refused = Array.from({ length: 512 }, comes);
   random.mockRestore();
-  const said = (socket: EmptySocket | undefined) => /{.*}/.exec(Buffer.from(socket?.received ?? '', 'hex').toString('latin1'))?.[0];
+  const said = (socket: EmptySocket | undefined) => /{"code":[^}]*}/.exec(Buffer.from(socket?.received ?? '', 'hex').toString('latin1'))?.[0]; // random bytes before it can be a brace
   expect([0, 1].map((index) => JSON.parse(said(refused[index]) ?? 'null'))).toEqual(
     [1000, 5000].map((retryAfterMs) => ({ code: 'crowded', text: 'too many connect at the same time', retryAfterMs })),
   );
