@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 
 /** The folders whose suites start programs, or wait, and so take the longest. */
-const first = /\/test\/(e2e|panel|http|project|dev|release|service)\//;
+const first = /\/test\/(e2e|panel|http|project|dev|release|service|agent)\/|\/store\/durability/;
 
 /**
  * In which order jest starts the suites: those that take the longest first, so that at the end no worker runs one while the others have nothing left to do. Jest's own order relies on the last
