@@ -6,7 +6,7 @@ const PIECE = 1000;
 /** Invalid lines that a set remembers, to report them. */
 const MALFORMED = 10;
 
-/** By prefix length: the network numbers without the bits after the prefix. An address is a network of one address. */
+/** What a set is built from. By prefix length: the network numbers without the bits after the prefix. An address is a network of one address. */
 class Networks {
   readonly malformed: string[] = [];
   readonly ipv4 = new Map<number, number[]>();
@@ -34,8 +34,11 @@ class Networks {
  * IPv4 address takes 4 bytes.
  */
 export class AddressSet {
+  /** A set that matches nothing. */
+  static readonly none = new AddressSet(new Networks());
+
   readonly #malformed: readonly string[];
-  /** Sorted. */
+  /** The numbers are sorted. */
   readonly #ipv4: ReadonlyArray<readonly [prefix: number, networks: Uint32Array]>;
   readonly #ipv6: ReadonlyMap<number, ReadonlySet<bigint>>;
 
@@ -63,9 +66,6 @@ export class AddressSet {
     }
     return new AddressSet(networks);
   }
-
-  /** A set that matches nothing. */
-  static readonly none = new AddressSet(new Networks());
 
   /** The first lines that are neither an address nor a network; they match nothing. */
   get malformed(): readonly string[] {

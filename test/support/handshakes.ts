@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import tls from 'node:tls';
 
 /** Between two handshakes of the same kind, in ms: they would otherwise use a whole processor while a test waits for a file to be noticed. */
-const PAUSE_MS = 20;
+const PAUSE_MS = 5;
 
 /** Constant TLS handshakes, each on a connection of its own: some of them new, some that resume a session. */
 export class Handshakes {

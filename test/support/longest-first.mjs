@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 
-/** The folders whose suites start programs, or wait, and so take the longest. */
+/** Suites that start programs, or wait, and so take the longest. */
 const first = /\/test\/(e2e|panel|http|project|dev|release|service|agent)\/|\/store\/durability/;
 
 /**

@@ -12,8 +12,9 @@ import type { Page } from '../../store/hot/page.ts';
 import { Context } from '../context.ts';
 
 /**
- * Wraps every list of the schema with the limits of its operation (limits/result-limits.ts), so that no field can omit them. The lists of
- * an introspection are included: the graphql module has one set of them for all schemas, and a process has one schema. An operation reads one page at a time; records with the same parent type are read together (lists/loaders.ts).
+ * Wraps every list of the schema with the limits of its operation (limits/result-limits.ts), so that no field can omit them. Lists of
+ * introspection are wrapped, too. Their types belong to the graphql module and not to the schema, so call this once in a process.
+ * An operation reads one page at a time; records with the same parent type are read together (lists/loaders.ts).
  */
 export function boundLists(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
