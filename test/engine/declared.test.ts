@@ -96,7 +96,7 @@ test('an agent that takes no new connections any more still gets the answer to w
   agent.send({ type: 'drain' });
   await server.log.line(/the agent takes no new connections/);
   kept.answer?.();
-  await eventually(() => agent.messages.length, (count) => count > 0);
+  await eventually(() => JSON.stringify(agent.messages), (messages) => messages.includes('"declared"'));
   expect(agent.messages).toContainEqual({ type: 'declared', kind: 'tunnel', name: 'a', id: 1, port: 80, error: '' });
 });
 
