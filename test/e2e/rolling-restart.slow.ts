@@ -25,8 +25,8 @@ afterEach(async () => {
 afterAll(removeScratchDirectories);
 
 const AGENTS = sized(2, 50);
-/** Ports stay open for this long after SIGTERM, in s; the load balancer needs less. */
-const LEAVE_S = 2;
+/** Ports stay open for this long after SIGTERM, in s. The load balancer needs less; 50 agents have taken up to 2 s to move, beside their own 50 processes. At full length, it is the default. */
+const LEAVE_S = sized(2, 5);
 
 /** Distributes visitors and calls over the servers that are ready, as a load balancer does: it asks each for /readyz again and again. */
 class Balancer {
