@@ -16,7 +16,7 @@ const CLIENTS = sized(300, 3000);
 afterEach(endChildren);
 afterAll(removeScratchDirectories);
 
-eachDialect(`an import that is killed at ${KILLS} points`, (databases) => {
+eachDialect('an import that is killed', (databases) => {
   test('leaves the old state or the new one, and can be repeated', async () => {
     const folder = npsFolder({
       clients: Array.from({ length: CLIENTS }, (_, index) => npsClient({ Id: index + 1, Flow: { InletFlow: 5, ExportFlow: 6 } })),
@@ -24,18 +24,24 @@ eachDialect(`an import that is killed at ${KILLS} points`, (databases) => {
     });
     const start = (database: Parameters<typeof settingsOf>[0]) => startCommand(['import', 'nps', folder], settingsOf(database));
     const whole = await databases.create();
-    const began = performance.now();
+    let began = performance.now();
     expect(await start(whole).exited).toEqual({ code: 0, signal: null });
-    const took = performance.now() - began;
+    let took = performance.now() - began;
 
-    let killed = 0;
     for (let point = 1; point <= KILLS; point++) {
       const database = await databases.create();
+      began = performance.now();
       const child = start(database);
       // No event says how far an import is.
-      await setTimeout(took * point / (KILLS + 1));
+      const killed = await Promise.race([setTimeout(took * point / (KILLS + 1), true), child.exited.then(() => false)]);
+      if (!killed) {
+        // The first import can take several times as long as the ones after it, when files and code are not yet cached.
+        took = performance.now() - began;
+        point--;
+        continue;
+      }
       child.kill('SIGKILL');
-      if ((await child.exited).signal === 'SIGKILL') killed++;
+      expect((await child.exited).signal).toBe('SIGKILL');
       const store = await database.open();
       const { clients, tunnels, ...others } = {
         clients: await store.db.client.count(),
@@ -52,6 +58,5 @@ eachDialect(`an import that is killed at ${KILLS} points`, (databases) => {
       expect(await again.exited).toEqual({ code: 0, signal: null });
       expect(again.output).toMatch(clients === 0 ? /\nImported\.\n/ : /\nNothing to do: /);
     }
-    expect(killed).toBeGreaterThan(sized(0, KILLS / 2));
   }, 900_000);
 });
