@@ -8,7 +8,7 @@ import { makeRunDirectory, removeRun } from './support/run-directory.mjs';
 
 /** What ends a run early. */
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
-const tasks = { test, slow, postgresql, endurance, fuzz, lint: () => lint() };
+const tasks = { test, slow, postgresql, endurance, fuzz, types, lint };
 const [name, ...words] = process.argv.slice(2);
 try {
   await tasks[name](words);
@@ -21,10 +21,10 @@ try {
 async function test(args) {
   if (args.includes('--coverage')) return coverage(args.filter((word) => word !== '--coverage'));
   if (args.length > 0) {
-    say('running the named tests only, without the lint');
+    say('running the named tests only, without the type checker');
     return jest(args);
   }
-  const [, checked] = await Promise.all([jest(['--testMatch', '**/test/**/*.test.ts']), lintBeside()]);
+  const [, checked] = await Promise.all([jest(['--testMatch', '**/test/**/*.test.ts']), typesBeside()]);
   if (checked.passed) return;
   process.stderr.write(checked.output);
   process.exitCode = 1;
@@ -44,13 +44,13 @@ async function postgresql(args) {
 }
 
 /**
- * Runs the lint while the suites leave the processors idle, for a sixth of their time: it gets a third of what a process of theirs gets. An interruption ends its whole process
- * group, since the type checker's native process goes on by itself.
+ * Runs the type checker while the suites leave the processors idle, for a sixth of their time: it gets a third of what a process of theirs gets. An interruption ends its whole
+ * process group, since its native process goes on by itself. What else the lint checks changes nothing that the program does.
  */
-async function lintBeside() {
-  const child = spawn(process.execPath, ['test/tasks.mjs', 'lint'], { cwd: root, detached: true });
+async function typesBeside() {
+  const child = spawn(process.execPath, ['test/tasks.mjs', 'types'], { cwd: root, detached: true });
   const { pid } = child;
-  if (pid === undefined) throw new PrepareError('The lint cannot be started.');
+  if (pid === undefined) throw new PrepareError('The type checker cannot be started.');
   setPriority(pid, 5);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
@@ -161,16 +161,28 @@ async function jest(args) {
   }
 }
 
+async function types() {
+  say('checking the types ...');
+  await allOf(typeChecks());
+}
+
 async function lint() {
   say('checking the code ...');
-  const checks = await Promise.allSettled([
-    run('The types', 'tsc --project test/tsconfig.json'),
-    run("The panel's types", 'tsc --project src/panel/tsconfig.json'),
+  await allOf([
+    ...typeChecks(),
     run('oxlint', 'oxlint --type-aware --deny-warnings'),
     run('The format', 'node test/format.mjs --check', { hint: 'npm run format corrects it.' }),
     run('The search for unused files, exports and packages', 'knip --no-progress --include files,dependencies,exports,types,duplicates'),
     run('The directions of imports', 'depcruise --config .dependency-cruiser.cjs src test bench'),
   ]);
-  const failed = checks.filter(({ status }) => status === 'rejected');
+}
+
+function typeChecks() {
+  return [run('The types', 'tsc --project test/tsconfig.json'), run("The panel's types", 'tsc --project src/panel/tsconfig.json')];
+}
+
+/** @throws {PrepareError} with what each failed check says */
+async function allOf(checks) {
+  const failed = (await Promise.allSettled(checks)).filter(({ status }) => status === 'rejected');
   if (failed.length > 0) throw new PrepareError(failed.map(({ reason }) => reason.message).join('\n'));
 }
