@@ -1,20 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Engine } from './engine/engine.ts';
+import type { Nodes } from './engine/nodes/nodes.ts';
 import { AditError } from './schema/errors.ts';
+
+/** How often a server that stops looks whether its agents have gone, in ms. */
+const LOOK_MS = 50;
+
+/** What it needs of the engine. */
+interface LeavingEngine {
+  readonly nodes: Pick<Nodes, 'others' | 'leave' | 'siblingServes' | 'hasAgents'> | undefined;
+}
 
 /**
  * The way of a server out of service. If there are others, `/readyz` fails first, so that load balancers send no more visitors and calls, and the agents go to the others. A
  * server that drains stays like that, with all ports open, until it is stopped or is to serve again. One that stops closes its ports after that. So nothing fails while servers are replaced one after another.
  */
 export class Departure {
-  readonly #engine: Pick<Engine, 'nodes'>;
+  readonly #engine: LeavingEngine;
   readonly #log: Logger;
   readonly #stopping = new AbortController();
   #stops = false;
   #drains = false;
 
-  constructor(engine: Pick<Engine, 'nodes'>, log: Logger) {
+  constructor(engine: LeavingEngine, log: Logger) {
     this.#engine = engine;
     this.#log = log;
   }
@@ -49,13 +57,18 @@ export class Departure {
     );
   }
 
-  /** The server ends. Resolves when its ports may close. @param ms how long others get to notice, if there are any */
+  /**
+   * The server ends. Resolves when its ports may close.
+   * @param ms how long others get to notice, if there are any, and at most how long agents get after that which have not gone yet: what comes for them would be reset
+   */
   async stop(ms: number): Promise<void> {
     this.#stops = true;
     if ((this.#engine.nodes?.others.servers.length ?? 0) > 0) {
       this.#log.info(`stopping: load balancers and agents have ${ms / 1000} s to go to other servers`);
       if (!this.#drains) this.#engine.nodes?.leave(true);
       await delay(ms);
+      const latest = performance.now() + ms;
+      while (this.#engine.nodes?.hasAgents === true && performance.now() < latest) await delay(LOOK_MS);
     }
     this.#stopping.abort();
   }

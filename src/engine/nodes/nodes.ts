@@ -193,6 +193,12 @@ export class Nodes implements OtherNodes, NodeHandlers {
     this.#links.send({ type: 'leaving', on });
   }
 
+  /** There are agents that have this node as home. */
+  get hasAgents(): boolean {
+    for (const [, { connected }] of this.#homes.of(this.name)) if (connected) return true;
+    return false;
+  }
+
   /** Where agents and visitor programs find the other nodes. */
   get others(): OtherServers {
     return this.#places.others;

@@ -27,8 +27,11 @@ test('an agent goes to another node when its own is leaving; open connections go
   const { one, two, log, atOne, atTwo } = await serving();
   const before = [await visit(atOne.port), await visit(atTwo.port)];
   for (const socket of before) await roundTrip(socket, 'hello');
+  const agents = () => [one, two].map(({ engine }) => engine.nodes?.hasAgents);
+  expect(agents()).toEqual([true, false]);
   one.engine.nodes?.leave(true);
   await eventually(() => [connected(one), connected(two)], ([atFirst, atSecond]) => atFirst === false && atSecond === true);
+  expect(agents()).toEqual([false, true]);
   // Nothing in between is lost, and the log of the agent shows no disconnection.
   expect(log.entries.filter(({ msg }) => /lost/.test(msg))).toEqual([]);
   for (const socket of before) expect(await roundTrip(socket, 'still here')).toBe('still here');
