@@ -51,8 +51,9 @@ export function reportNode({ node, figures, onReported, onDraining, log, onRepla
     }
   };
   const start = (): void => {
+    if (reporting) return;
     again = false;
-    reporting ??= report().finally(() => {
+    reporting = report().finally(() => {
       reporting = undefined;
       if (again) start();
     });

@@ -1,23 +1,60 @@
 import { expect, test } from '@jest/globals';
-import { pino } from 'pino';
 import { Departure } from '../src/departure.ts';
 import type { OtherServers } from '../src/wire/other-servers.ts';
+import { LogRecorder } from './support/log-recorder.ts';
 
 const another: OtherServers = { servers: [{ host: '192.0.2.1', port: 7000, tlsPort: 7001 }], here: false };
 
 /** A server with others, whose last agent goes when somebody has looked `looks` times. */
-function leaving(looks: number, others: OtherServers = another) {
+function leaving(looks: number, others: OtherServers = another, siblingServes = false) {
   const seen = { looks: 0, left: new Array<boolean>() };
   const nodes = {
     others,
-    siblingServes: false,
+    siblingServes,
     leave: (on: boolean) => void seen.left.push(on),
     get hasAgents() {
       return ++seen.looks < looks;
     },
   };
-  return { departure: new Departure({ nodes }, pino({ level: 'silent' })), seen };
+  const log = new LogRecorder();
+  const departure = new Departure({ nodes }, log.logger);
+  const refuses = () => {
+    try {
+      departure.check();
+      return false;
+    } catch {
+      return true;
+    }
+  };
+  return { departure, seen, log, refuses };
 }
+
+test('a server that drains sends others away until it is to serve again, unless another process serves at its ports', () => {
+  const { departure, seen, log, refuses } = leaving(1);
+  const states: unknown[] = [];
+  for (const on of [false, true, true, false, true]) {
+    departure.drain(on);
+    states.push([departure.draining, departure.stopping, refuses()]);
+  }
+  const [serves, drains] = [[false, false, false], [true, false, true]];
+  expect(states).toEqual([serves, drains, drains, serves, drains]);
+  expect([seen.left, log.entries.map(({ msg }) => msg.split(':')[0])]).toEqual([[true, false, true], ['draining', 'no longer draining', 'draining']]);
+  expect(() => departure.check()).toThrow(expect.objectContaining({ code: 'NODE_DRAINING' }));
+  const sibling = leaving(1, another, true);
+  sibling.departure.drain(true);
+  expect([sibling.departure.draining, sibling.refuses()]).toEqual([true, false]);
+});
+
+test.each([false, true])('a server that stops gives the others time to notice, and stays on its way out; it drained before: %s', async (drained) => {
+  const { departure, seen, refuses } = leaving(1, another, true);
+  departure.drain(drained);
+  const stopped = departure.stop(200);
+  await new Promise(setImmediate);
+  expect([departure.stopping, departure.draining, departure.signal.aborted, refuses()]).toEqual([true, true, false, true]);
+  departure.drain(false);
+  await stopped;
+  expect([seen.left, departure.draining, departure.signal.aborted]).toEqual([[true], true, true]);
+});
 
 test('a server that stops keeps its ports open until its last agent has gone', async () => {
   const { departure, seen } = leaving(3);
@@ -40,6 +77,7 @@ test.each([['without other servers', { servers: [], here: false }], ['with other
   async (_, others) => {
     const { departure, seen } = leaving(Infinity, others);
     await departure.stop(3_600_000);
+    expect(departure.signal.aborted).toBe(true);
     expect(seen).toEqual({ looks: 0, left: [] });
   },
 );

@@ -116,6 +116,7 @@ test('visitors, certificates and counted refusals come as plain data, too', asyn
     expect.objectContaining({ inUse: expect.objectContaining({ validTo: expect.any(Date) }) }),
     undefined,
   ]);
+  expect(await face.clientStates([9, 1])).toEqual([undefined, expect.objectContaining({ connected: true })]);
   expect(await face.hostStates([9, 1])).toEqual([undefined, expect.objectContaining({ running: true })]);
 
   const { id, port } = await open({ mode: 'TCP', serverIp: '127.0.0.1', targets: [] });

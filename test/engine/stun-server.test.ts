@@ -99,6 +99,15 @@ test('a connection may send one request, in pieces, within ten seconds', async (
   }
 });
 
+test('its end closes the connections that are open', async () => {
+  const { sockets, bring } = broughtSockets();
+  const server = serverOf({ sockets });
+  await server.ports();
+  const open = [bring('192.0.2.1'), bring('192.0.2.2')];
+  await server.close();
+  expect(open.map(({ destroyed }) => destroyed)).toEqual([true, true]);
+});
+
 test('a second has 100 answers for an address, or a network of IPv6, and 5,000 for all', async () => {
   jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'setTimeout', 'clearTimeout'] });
   try {

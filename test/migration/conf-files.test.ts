@@ -378,6 +378,10 @@ describe('npc.conf', () => {
     );
     expect(problems).toEqual([]);
     for (const entry of ['[tunnels.t-9001]', '[tunnels.t-9003]', '[tunnels.t-9010]', '"10.0.0.2:7"', '[tunnels.t]']) expect(text).toContain(entry);
+    expect(made('[t]\nmode=tcp\nserver_port=9001,9002\ntarget_addr=10.0.0.2:5\n')).toMatchObject({
+      problems: [],
+      text: expect.stringMatching(/10\.0\.0\.2:5[^]*10\.0\.0\.2:5/),
+    });
     const problem = (ports: string) => made(`[t]\nmode=tcp\n${ports}\ntarget_addr=1\n`).problems[0];
     expect(problem('server_port=9001-9003\ntarget_port=1-2')).toMatch(/\[t\]: .*different numbers of ports/);
     for (const ports of ['9001-10001', '9003-9001', 'abc']) expect(problem(`server_port=${ports}`)).toMatch(/\[t\]: server_port: ".*" is no port, nor a range/);

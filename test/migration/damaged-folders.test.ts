@@ -98,6 +98,13 @@ const damages: ReadonlyArray<readonly [damage: string, files: NpsFiles, source: 
     /empty/,
   ],
   [
+    'accounts that are a list',
+    { tasks: [npsTunnel({ Mode: 'socks5', MultiAccount: { AccountMap: ['x'] } })] },
+    'tasks.json: Id 5',
+    'MultiAccount.AccountMap.0',
+    /expected tuple/,
+  ],
+  [
     'platform domains that overlap',
     {
       global: { PlatformDomains: [{ ID: 'a', Wildcard: '*.example.org' }, { ID: 'b', Wildcard: '*.x.example.org' }] },

@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, jest, test } from '@jest/globals';
+import { Command } from 'commander';
+import { ownProgram } from '../../src/own-program.ts';
 import { type Init, serviceText } from '../../src/service/service.ts';
 import type { ServiceProgram } from '../../src/service/units.ts';
+import { addServiceCommands } from '../../src/service-commands.ts';
 import { eventually } from '../support/eventually.ts';
 import { programPath } from '../support/find-program.ts';
 import { describeWith } from '../support/programs.ts';
@@ -46,6 +49,34 @@ describe('a service', () => {
     expect(unit).toContain('ExecStart=/usr/local/bin/adit-agent agent --allow-files "/srv/50%% of \\"all\\" $$HOME\\\\" --vkey-file %d/vkey\n');
     expect(unit).toContain('LoadCredential=vkey:/etc/adit-agent/vkey\n');
   });
+});
+
+test("the command prints what it would install: files are found from any directory, and the key file of an agent is the unit's concern", async () => {
+  const write = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+  const printed = async (kinds: ReadonlyArray<ServiceProgram['kind']>, ...args: readonly string[]) => {
+    const program = new Command().exitOverride().configureOutput({ writeErr: () => {} });
+    addServiceCommands(program, kinds);
+    await program.parseAsync(['service', ...args], { from: 'user' });
+    return write.mock.calls.splice(0).map(([text]) => String(text)).join('');
+  };
+  const install = (init: Init, ...args: readonly string[]) => printed(['server', 'agent'], 'install', '--print', '--init', init, ...args);
+  const text = (init: Init, kind: ServiceProgram['kind'], args: readonly string[], keyFile: string) =>
+    serviceText({ kind, command: ownProgram(), args, keyFile }, init);
+  try {
+    const [config, key] = [path.resolve('a.toml'), path.resolve('key')];
+    expect(await install('systemd', 'agent', '--tls', '--config', 'a.toml', '--vkey-file', 'key', '--server', 'host:1')).toBe(
+      text('systemd', 'agent', ['--tls', '--config', config, '--server', 'host:1'], key),
+    );
+    expect(await install('procd', 'agent', '--vkey-file', 'key', '--tls')).toBe(text('procd', 'agent', ['--tls'], key));
+    expect(await install('sysv', 'server', '--vkey-file', 'key', '--config', 'a.toml')).toBe(
+      text('sysv', 'server', ['--vkey-file', 'key', '--config', config], ''),
+    );
+    expect(await install('sysv', 'agent', '--print', '--vkey-file')).toBe(text('sysv', 'agent', ['--print', '--vkey-file'], ''));
+    await expect(printed(['agent'], 'install', '--print', 'server')).rejects.toThrow("'server' is invalid");
+    await expect(printed(['agent'], 'uninstall', '--purge', 'agent')).rejects.toThrow('unknown option');
+  } finally {
+    write.mockRestore();
+  }
 });
 
 describeWith('systemd-analyze', 'the unit of systemd', () => {

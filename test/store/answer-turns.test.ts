@@ -35,3 +35,19 @@ test('answers that arrive together are taken in their order, as many in each ite
   const each = perIteration.map((sum, index) => sum - (perIteration[index - 1] ?? 0));
   expect(Math.max(...each)).toBeLessThanOrEqual(4);
 });
+
+test('an answer that arrives when others wait is taken after them, although its iteration has time', async () => {
+  const taken: string[] = [];
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  await new Promise<void>((resolve) => {
+    inTimeSlice(() => {
+      taken.push('first');
+      setImmediate(() => inTimeSlice(() => resolve(void taken.push('late'))));
+      for (const began = performance.now(); performance.now() - began < 10;);
+    });
+    inTimeSlice(() => taken.push('second'));
+  });
+  expect(taken).toEqual(['first', 'second', 'late']);
+});

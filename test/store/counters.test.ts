@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { ChangeLog, NotFollowedError } from '../../src/store/change-log.ts';
-import { addBytes } from '../../src/store/hot/bulk.ts';
+import { addBytes, insertRows, updateRows } from '../../src/store/hot/bulk.ts';
 import { type CounterBatch, saveCounters } from '../../src/store/hot/counters.ts';
 import type { Transaction } from '../../src/store/transaction.ts';
 import { eachDialect } from '../support/database.ts';
@@ -376,4 +376,21 @@ test('of more records than one statement takes are written by several, with all 
     const series = [first, 0, ...others];
     return [series.slice(0, 2000), ...series.length > 2000 ? [series.slice(2000)] : []];
   }));
+});
+
+eachDialect('rows that are written many at a time', (databases) => {
+  test('are stored as the others, times and counters included', async () => {
+    const store = await databases.openEmpty();
+    const { db, dialect } = store;
+    const [expiresAt, inletBytes] = [new Date('2031-02-03T04:05:06.789Z'), 2n ** 40n];
+    await store.transaction(async (tx) => {
+      await tx.client.create({ data: { vkey: 'alone', expiresAt, inletBytes } });
+      await insertRows(tx, dialect, 'Client', [{ vkey: 'inserted', expiresAt, inletBytes }, { vkey: 'updated', expiresAt: null, inletBytes: 0n }]);
+      const { id } = await tx.client.findUniqueOrThrow({ where: { vkey: 'updated' } });
+      await updateRows(tx, dialect, 'Client', [{ id, expiresAt, inletBytes }]);
+    });
+    const rows = await db.$queryRaw`SELECT DISTINCT CAST("expiresAt" AS text) AS at, "inletBytes" FROM "Client"`;
+    expect(rows).toHaveLength(1);
+    expect(await db.client.count({ where: { expiresAt, inletBytes } })).toBe(3);
+  });
 });

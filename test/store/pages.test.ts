@@ -380,6 +380,27 @@ eachDialect('pages', (databases) => {
     expect(await seen()).toEqual(copies(null, 'follow 2', false));
   });
 });
+
+eachDialect('clients with problems', (databases) => {
+  test('are those that expired after one moment, expire before another one, or have tunnels without a port; the filter and the order agree', async () => {
+    const store = await databases.openEmpty();
+    const at = (minute: number) => new Date(Date.UTC(2030, 0, 1, 0, minute));
+    const expiries = [[true, 9], [true, 11], [false, 19], [false, 21], [false, null], [false, null]] as const;
+    const clients = await seedClients(store, expiries.length, (n) => {
+      const [expired, minute] = expiries[n - 1] ?? [false, null];
+      return { expired, expiresAt: minute === null ? null : at(minute), connected: n === 5 };
+    });
+    const [, expired = 0, expiring = 0, , online = 0] = clients;
+    // Their ids are others than that of their client.
+    await seedTunnels(store, online, 1, () => ({ enabled: true, running: false }));
+    const troubles = { brokenIds: [], soonIds: [], since: at(10), until: at(20) };
+    const { rows, total } = await store.clientPage({ conditions: clientConditions({ troubled: troubles }), offset: 0 });
+    expect([total, ids(rows)]).toEqual([3, [expired, expiring, online]]);
+    const ordered = await store.clientPage({ orderBy: 'PROBLEMS', desc: true, troubles, offset: 0, limit: 3 });
+    expect(ids(ordered.rows)).toEqual([online, expired, expiring]);
+  });
+});
+
 function entries<Key extends string, Value>(record: Readonly<Record<Key, Value>>): [Key, Value][] {
   return Object.entries(record) as [Key, Value][];
 }

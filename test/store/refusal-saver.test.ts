@@ -1,6 +1,7 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
-import type { RefusalBatch, RefusalGain } from '../../src/store/hot/refusals.ts';
+import { addRefusals, type RefusalBatch, type RefusalGain } from '../../src/store/hot/refusals.ts';
 import { RefusalSaver } from '../../src/store/refusal-saver.ts';
+import type { Transaction } from '../../src/store/transaction.ts';
 import { testDatabases } from '../support/database.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { describeWith } from '../support/programs.ts';
@@ -28,6 +29,15 @@ test('refusals are saved every five seconds and at the end, and nothing when the
   await saver.stop();
   await jest.advanceTimersByTimeAsync(10_000);
   expect(saved).toEqual([1, 2]);
+});
+
+test('many are written in the order of their clients, so that two servers never wait for each other, 2,000 by a statement', async () => {
+  const written: RefusalGain[][] = [];
+  const tx = { $executeRawUnsafe: async (_: string, gains: string) => void written.push(JSON.parse(gains)) } as unknown as Transaction;
+  const gains = Array.from({ length: 4001 }, (_, index) => ({ clientId: (index * 7) % 4001, cause: 'login', count: index }));
+  await addRefusals(tx, 'postgresql', gains, 0);
+  expect(written.map(({ length }) => length)).toEqual([2000, 2000, 1]);
+  expect(written.flat().map(({ clientId }) => clientId)).toEqual(Array.from({ length: 4001 }, (_, index) => index));
 });
 
 test('a batch that could not be saved is tried again as it was, before what came since', async () => {

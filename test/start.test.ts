@@ -1,0 +1,144 @@
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { expect, jest, test } from '@jest/globals';
+import { engineSettings } from '../src/engine-settings.ts';
+import { openPorts } from '../src/open-ports.ts';
+import { readyMessage } from '../src/ready-message.ts';
+import { notifyServiceManager } from '../src/service-manager.ts';
+import { readSettings } from '../src/settings/load.ts';
+import { startError } from '../src/start-error.ts';
+import { StoreError } from '../src/store/errors.ts';
+import { eventually } from './support/eventually.ts';
+import { LogRecorder } from './support/log-recorder.ts';
+import { temporaryDirectory } from './support/temporary-directory.ts';
+
+const directory = temporaryDirectory();
+const settingsOf = (environment: Readonly<Record<string, string>>) => readSettings({ environment: { ADIT_DATA_DIR: directory, ...environment } }).settings;
+
+test('a port that cannot be opened is named with the settings that may be meant, an address alone with all of its own', async () => {
+  const settings = settingsOf({ ADIT_BRIDGE_HOST: '::1', ADIT_BRIDGE_PORT: '81', ADIT_BRIDGE_TLS_PORT: '81', ADIT_LINK_PORT: '82' });
+  const place = { host: 'bridgeHost', ports: ['bridgePort', 'bridgeTlsPort', 'linkPort'] } as const;
+  const problem = async (error: object) => {
+    try {
+      return await openPorts(settings, place, async () => {
+        throw Object.assign(new Error('it failed'), error);
+      });
+    } catch (problem) {
+      return String(problem);
+    }
+  };
+  expect(await problem({ syscall: 'listen', code: 'EADDRINUSE', port: 81 })).toMatch(
+    /^PortError: can't listen on \[::1\]:81 \(--bridge-host, --bridge-port, --bridge-tls-port\): /,
+  );
+  expect(await problem({ syscall: 'listen', code: 'EADDRNOTAVAIL' })).toMatch(
+    /^PortError: can't listen on \[::1\] \(--bridge-host, --bridge-port, --bridge-tls-port, --link-port\): /,
+  );
+  expect(await problem({})).toBe('Error: it failed');
+  expect(await openPorts(settings, place, async () => 'open')).toBe('open');
+});
+
+test('a start that ends since the database has gone names the database; other errors stay as they are', () => {
+  const url = 'postgresql://user:secret@db.test:5433/adit';
+  const gone = Object.assign(new Error('terminating connection'), { code: '57P01' });
+  const named = startError(gone, url);
+  expect(named).toBeInstanceOf(StoreError);
+  expect(String(named)).toContain('db.test:5433');
+  expect(String(named)).not.toContain('secret');
+  const system = Object.assign(new Error('no port'), { code: 'ECONNREFUSED', syscall: 'connect' });
+  for (const other of [new Error('a bug'), system, new StoreError('known'), 'thrown']) expect(startError(other, url)).toBe(other);
+  expect(startError(gone, '')).toBe(gone);
+});
+
+test('settings of seconds are milliseconds to the engine, and each is its own', () => {
+  const given = { TUNNEL_HOST: '192.0.2.1', BRIDGE_HOST: '192.0.2.2', BRIDGE_PORT: '81', P2P_PORT: '82', ALLOW_PORTS: '90-99', ALLOW_LOCAL_PROXY: 'true' };
+  const times = { UDP_IDLE: '11', HALF_CLOSED: '12', DIAL_TIMEOUT: '13', VHOST_HEAD: '14', VHOST_IDLE: '15', VHOST_RESPONSE: '16' };
+  const environment = [...Object.entries(given), ...Object.entries(times).map(([name, value]) => [`${name}_SECONDS`, value])];
+  const more = { ADIT_VHOST_MAX_HEAD_BYTES: '20000', ADIT_VHOST_MAX_HEADERS: '50', ADIT_TRUSTED_PROXIES: '192.0.2.3', ADIT_PUBLIC_URL: 'https://adit.test' };
+  expect(engineSettings(settingsOf({ ...Object.fromEntries(environment.map(([name, value]) => [`ADIT_${name}`, value])), ...more }))).toEqual({
+    ...{ tunnelHost: '192.0.2.1', bridgeHost: '192.0.2.2', bridgePort: 81, p2pPort: 82, allowPorts: [{ from: 90, to: 99 }], allowLocalProxy: true },
+    ...{ udpIdleMs: 11_000, halfClosedMs: 12_000, proxyTiming: { dialMs: 13_000 }, vhostTiming: { headMs: 14_000, idleMs: 15_000, responseMs: 16_000 } },
+    ...{ vhostHead: { bytes: 20_000, fields: 50 }, trustedProxies: ['192.0.2.3'], publicUrl: 'https://adit.test' },
+  });
+});
+
+test('systemd is notified that the program is ready, works, and stops, if it waits for that', async () => {
+  const calls = path.join(directory, 'calls');
+  const program = path.join(directory, 'systemd-notify');
+  writeFileSync(program, `#!/bin/sh\necho "$*" >>${calls}\n`);
+  chmodSync(program, 0o755);
+  const said = () => existsSync(calls) ? readFileSync(calls, 'utf8').split('\n').slice(0, -1) : [];
+  const log = new LogRecorder();
+  const { PATH } = process.env;
+  jest.useFakeTimers({ doNotFake: ['setTimeout', 'setImmediate', 'nextTick'] });
+  try {
+    process.env['PATH'] = `${directory}:${PATH}`;
+    notifyServiceManager({}, log.logger)();
+    const stopping = notifyServiceManager({ NOTIFY_SOCKET: '/run/notify', WATCHDOG_USEC: '30000000' }, log.logger);
+    await eventually(said, (lines) => lines.length === 1);
+    jest.advanceTimersByTime(9_999);
+    jest.advanceTimersByTime(1);
+    await eventually(said, (lines) => lines.length === 2);
+    stopping();
+    jest.advanceTimersByTime(60_000);
+    await eventually(said, (lines) => lines.length === 3);
+    expect(said()).toEqual([`--ready MAINPID=${process.pid}`, 'WATCHDOG=1', 'STOPPING=1']);
+    notifyServiceManager({ NOTIFY_SOCKET: '/run/notify' }, log.logger);
+    jest.advanceTimersByTime(60_000);
+    await eventually(said, (lines) => lines.length === 4);
+    expect(log.entries).toEqual([]);
+    writeFileSync(program, '#!/bin/sh\nexit 1\n');
+    notifyServiceManager({ NOTIFY_SOCKET: '/run/notify' }, log.logger);
+    expect(await log.line(/systemd could not be notified/)).toMatchObject({ level: 40 });
+  } finally {
+    jest.useRealTimers();
+    process.env['PATH'] = PATH;
+  }
+});
+
+test('the ready message says where everything is reached, what was generated, and what to run next', () => {
+  const bridge = { host: '::', port: 81, linkPort: 0, tls: { port: 82, fingerprint: 'ab12' } };
+  const message = (given: Partial<Parameters<typeof readyMessage>[0]>, environment: Readonly<Record<string, string>> = {}) =>
+    readyMessage({
+      settings: settingsOf({ ADIT_AUTH_KEY: 'own key', ADIT_VHOST_HOST: '::1', ADIT_BASE_PATH: '/adit', ...environment }),
+      generated: {},
+      bridge,
+      hosts: { httpPort: 83, httpsPort: 84 },
+      http: { address: '192.0.2.1', port: 85 },
+      tls: undefined,
+      ...given,
+    }).replaceAll(/[0-9a-f]{24}/g, 'KEY').split('\n');
+  const plain = message({});
+  expect(plain.slice(2, 8)).toEqual([
+    '  API      http://192.0.2.1:85/adit/',
+    '  GraphQL  http://192.0.2.1:85/adit/graphql',
+    '  Bridge   [::]:81, over TLS :82 (agents connect here)',
+    '           TLS certificate SHA-256 ab12',
+    '  Hosts    HTTP [::1]:83, HTTPS :84 (visitors of domains connect here)',
+    '',
+  ]);
+  expect(plain[9]).toBe('  AUTH_KEY=...the auth key you set...');
+  expect(plain.find((line) => line.includes(' agent '))).toMatch(/ agent --server 127\.0\.0\.1:82 --tls-fingerprint ab12 --vkey KEY &$/);
+  expect(plain.filter((line) => line.includes('vkey=KEY'))).toEqual([expect.stringContaining(' http://192.0.2.1:85/adit/client/add/ ')]);
+  expect(plain.join()).not.toContain('pinnedpubkey');
+  const pinned = message({ tls: { pin: 'sha256//x' }, http: { address: '::', port: 85 } });
+  expect(pinned.slice(2, 5)).toEqual([
+    '  API      https://127.0.0.1:85/adit/',
+    '  GraphQL  https://127.0.0.1:85/adit/graphql',
+    "           self-signed certificate: curl --insecure --pinnedpubkey 'sha256//x'",
+  ]);
+  expect(pinned.filter((line) => line.includes("curl -k --pinnedpubkey 'sha256//x' -s"))).toHaveLength(2);
+  const [shown] = [message({ tls: { pin: '' }, generated: { authKey: 'a', authCryptKey: 'c', adminPassword: 'p' } })];
+  expect(shown.slice(8, 14)).toEqual([
+    `Generated at this first start. They are shown only now, and stored in ${path.join(directory, 'secrets.json')}:`,
+    '  auth key        a',
+    '  auth crypt key  c',
+    '  admin password  p (login name admin)',
+    '',
+    'Next, in another terminal:',
+  ]);
+  expect(shown[14]).toBe('  AUTH_KEY=a');
+  writeFileSync(path.join(directory, 'secrets.json'), JSON.stringify({ authKey: 'kept' }));
+  expect(message({}, { ADIT_AUTH_KEY: 'kept' })[9]).toContain(`secrets.json)`);
+  expect(message({}, { ADIT_AUTH_KEY: '' }).at(-2)).toBe('Signed API calls are off: no auth key is set.');
+});
