@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Caller } from '../../src/rules/caller.ts';
 import { addAuditEntries, type NewAuditEntry } from '../../src/store/audit.ts';
 import { SearchTooBroadError } from '../../src/store/errors.ts';
+import { eventuallyAsync } from '../support/eventually.ts';
 import { basic, testApps, type TestApp } from '../support/http.ts';
 
 const start = testApps();
@@ -165,6 +166,40 @@ test.each([
   });
   const response = await download(app, 'csv', { search: 'office' });
   expect([response.status, await response.json()]).toMatchObject([status, { errors: [{ extensions: { code } }] }]);
+  spy.mockRestore();
+});
+
+test('an administrator has two downloads at a time, and so has each token; one that ends makes room for one', async () => {
+  const app = await start();
+  const token = async (name: string) => {
+    const { data } = await app.api.run(`mutation { createApiToken(input: { name: "${name}", readOnly: true }) { token } }`);
+    return z.object({ createApiToken: z.object({ token: z.string() }) }).parse(data).createApiToken.token;
+  };
+  const callers = [basic(), { authorization: `Bearer ${await token('one')}` }, { authorization: `Bearer ${await token('two')}` }];
+  const ends: Array<() => void> = [];
+  const spy = jest.spyOn(app.api.services.store, 'auditPages').mockImplementation(() => {
+    const ended = new Promise<void>((resolve) => ends.push(resolve));
+    return (async function*() {
+      yield [];
+      await ended;
+    })();
+  });
+  const begin = (headers: Record<string, string>) => download(app, 'csv', {}, headers);
+  const refused = async (headers: Record<string, string>) => {
+    const response = await begin(headers);
+    expect([response.status, await response.json()]).toMatchObject([429, { errors: [{ extensions: { code: 'TOO_MANY_OPERATIONS' } }] }]);
+  };
+  for (const caller of callers) {
+    const begun = ends.length;
+    const [first, second] = [await begin(caller), await begin(caller)];
+    expect([first.status, second.status]).toEqual([200, 200]);
+    await refused(caller);
+    ends[begun]?.();
+    await first.text();
+    await eventuallyAsync(() => begin(caller), ({ status }) => status === 200);
+    await refused(caller);
+  }
+  for (const end of ends) end();
   spy.mockRestore();
 });
 

@@ -1,6 +1,6 @@
 import type { TypedDocumentNode } from '@graphql-typed-document-node/core';
 import { expect, jest, test } from '@jest/globals';
-import { execute, GraphQLInt, GraphQLList, GraphQLObjectType, GraphQLSchema, parse } from 'graphql';
+import { execute, GraphQLInt, GraphQLList, GraphQLNonNull, GraphQLObjectType, GraphQLSchema, GraphQLString, parse } from 'graphql';
 import * as operations from '../../src/legacy/generated/graphql.ts';
 import { compileOperation } from '../../src/legacy/operation.ts';
 import { createContext } from '../../src/schema/context.ts';
@@ -51,6 +51,41 @@ test.each(reads)('the compiled %s answers what GraphQL answers', async (_, opera
   const settled = await compileOperation(schema, operation)(context(), variables).then((data) => ({ data }), (error: unknown) => ({ error }));
   if (wanted.errors?.[0]) expect(settled).toMatchObject({ error: { message: wanted.errors[0].message } });
   else expect(JSON.parse(JSON.stringify(settled))).toEqual(JSON.parse(JSON.stringify({ data: wanted.data })));
+});
+
+const range = { offset: { type: GraphQLInt, defaultValue: 5 }, limit: { type: GraphQLInt } };
+const given = {
+  type: GraphQLString,
+  resolve: (_root: unknown, args: object) => Object.entries(args).map((argument) => JSON.stringify(argument)).toSorted().join(' '),
+};
+const echo = new GraphQLSchema({
+  query: new GraphQLObjectType({
+    name: 'Query',
+    fields: {
+      given: { ...given, args: range },
+      withId: { ...given, args: { ...range, id: { type: new GraphQLNonNull(GraphQLInt), defaultValue: 1 } } },
+      texts: { type: new GraphQLList(GraphQLString), resolve: () => ['a', 1, null, true] },
+      noText: { type: new GraphQLList(new GraphQLNonNull(GraphQLString)), resolve: () => ['a', null] },
+      noList: { type: new GraphQLList(GraphQLString), resolve: () => 'abc' },
+    },
+  }),
+});
+
+test.each([
+  ['query ($most: Int, $from: Int = 7) { given(limit: $most, offset: $from) }', [{}, { most: 2 }, { most: null, from: null }]],
+  ['query ($limit: Int, $offset: Int) { given(limit: $offset, offset: $limit) }', [{}, { limit: 2 }, { offset: 3 }, { limit: null, offset: 1 }]],
+  ['query ($limit: Int, $id: Int = 3) { withId(limit: $limit, id: $id) }', [{}, { limit: 2, id: 4 }, { id: null }]],
+  ['query ($limit: Int) { given(limit: $limit, offset: 8) other: given(limit: 9) default: given }', [{}, { limit: 2 }]],
+  ['{ texts }', [{}]],
+  ['{ noText }', [{}]],
+  ['{ noList }', [{}]],
+])('arguments and lists of texts in the compiled %s are those of GraphQL', async (source, calls) => {
+  const run = compileOperation(echo, document(source));
+  for (const variableValues of calls) {
+    const { data, errors } = await execute({ schema: echo, document: parse(source), variableValues });
+    const failed = errors !== undefined;
+    expect([variableValues, await run({}, variableValues).catch(() => 'failed')]).toEqual([variableValues, failed ? 'failed' : { ...data }]);
+  }
 });
 
 test('a compiled operation fails with what a field failed with, when the others have ended', async () => {

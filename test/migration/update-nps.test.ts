@@ -86,17 +86,17 @@ eitherDialect('--update', (databases) => {
 
   test('the codes of a client that gets another key or owner end, since nobody who has one may get that key', async () => {
     const store = await databases.openEmpty();
-    const folder = npsFolder(before);
+    const folder = npsFolder({ ...before, clients: [...before.clients, npsClient({ Id: 5, UserId: 1 })] });
     await importFolder(store, folder);
     const [created, later] = [new Date(), new Date(Date.now() + 3_600_000)];
-    for (const clientId of [2, 3, 4]) {
+    for (const clientId of [2, 3, 4, 5]) {
       // One has none but a code that was used, and can be used again by the same machine.
       if (clientId !== 3) await store.db.enrolment.create({ data: { clientId, hash: `open ${clientId}`, expiresAt: later } });
       await store.db.enrolment.create({ data: { clientId, hash: `used ${clientId}`, expiresAt: later, usedAt: created, machine: 'm' } });
     }
     const client = (Id: number, VerifyKey: string, UserId = 0) => npsClient({ Id, VerifyKey, UserId });
-    // Two of them exchange their keys: a code must not return the one that the other had. Of the third, only a remark changes.
-    npsFolder({ ...before, clients: [client(2, 'key3'), client(3, 'key2'), { ...npsClient({ Id: 4 }), Remark: 'new' }] }, folder);
+    // Two of them exchange their keys: a code must not return the one that the other had. Of the third, only a remark changes, of the fourth the owner.
+    npsFolder({ ...before, clients: [client(2, 'key3'), client(3, 'key2'), { ...npsClient({ Id: 4 }), Remark: 'new' }, client(5, 'key5', 2)] }, folder);
     expect(await importFolder(store, folder, { update: true })).toMatchObject({ outcome: 'done', problems: [] });
     const usable = { expiresAt: { gt: new Date() } };
     expect((await store.db.enrolment.findMany({ where: usable, orderBy: { id: 'asc' } })).map(({ hash }) => hash)).toEqual(['open 4', 'used 4']);
@@ -105,6 +105,8 @@ eitherDialect('--update', (databases) => {
       'delete 2',
       'update 2',
       'update 3',
+      'delete 5',
+      'update 5',
     ]);
   });
 

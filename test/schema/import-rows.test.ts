@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import { fastHash } from '../../src/schema/access/fast-hash.ts';
 import { digestOf, passwordChanged } from '../../src/schema/import/digest.ts';
 import { importRecord } from '../../src/schema/import/records.ts';
-import { userRow } from '../../src/schema/import/rows.ts';
+import { hostRow, userRow } from '../../src/schema/import/rows.ts';
 import { ImportStage } from '../../src/schema/import/stage.ts';
 import { Problems } from '../../src/schema/values/problems.ts';
 import { schemaSettings } from '../support/schema-settings.ts';
@@ -91,6 +91,42 @@ const importedRecords = {
 test.each([['', /^$/], ['a password', /^\S{20,}$/]])('a user whose password is "%s" is imported with the hash %s', (password, hash) => {
   const user = { kind: 'user', source: '', id: 1, username: 'alice', password, remark: '', enabled: true, tokenHash: '', ...none } as const;
   expect(userRow(new Problems(), user, { settings: schemaSettings, now: 0 }).passwordHash).toMatch(hash);
+});
+
+test.each(
+  [
+    ['all', 'a.example', true, true],
+    ['https', 'a.example', true, true],
+    ['http', 'a.example', false, false],
+    ['all', '*.example', false, true],
+    ['all', 'a.apps.example', false, true],
+  ] as const,
+)('a host for %s with the name %s orders certificates: %s, and redirects to HTTPS: %s', (scheme, host, acme, autoHttps) => {
+  const domain = { id: 'p', wildcard: '*.apps.example', certFilePath: '/domain/certificate', keyFilePath: '/domain/key' };
+  const below = host.endsWith('.apps.example') ? domain : null;
+  const record = {
+    ...importedRecords.host,
+    targets: ['80'],
+    headers: [],
+    scheme,
+    host,
+    certificate: '/certificate',
+    privateKey: '/key',
+    acme: true,
+    autoHttps: true,
+  };
+  const problems = new Problems();
+  const row = hostRow(problems, record, below, { settings: schemaSettings, now: 0, namedByAdmin: false });
+  expect(problems.any).toBe(false);
+  expect(row).toMatchObject({
+    scheme,
+    host,
+    acme,
+    autoHttps,
+    ...below === null
+      ? { platformDomainId: null, platformPrefix: null, certFilePath: '/certificate', keyFilePath: '/key' }
+      : { platformDomainId: 'p', platformPrefix: 'a', certFilePath: '/domain/certificate', keyFilePath: '/domain/key' },
+  });
 });
 
 test('a password has changed if it is not that of the hash, as long as nobody has logged in with another one', () => {
