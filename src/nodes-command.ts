@@ -1,5 +1,6 @@
 import process from 'node:process';
 import type { Command } from 'commander';
+import type { SettingsInput } from './settings/load.ts';
 
 /** Adds the command `nodes`. */
 export function addNodesCommand(program: Command): void {
@@ -8,9 +9,9 @@ export function addNodesCommand(program: Command): void {
     .description('Asks the server that has the same settings (environment, settings file) for all servers that have used its database in the last week.')
     .option('--config <FILE>', 'the settings file (default: adit.toml in the working directory, if there is one)')
     .option('--json', 'print JSON, one object per line')
-    .action(async ({ config, json = false }: { readonly config?: string; readonly json?: boolean }) => {
+    .action(async ({ json = false }: { readonly json?: boolean }, called: Command) => {
       const { nodesText } = await import('./list-nodes.ts');
-      process.stdout.write(await nodesText({ environment: process.env, configFile: config }, json));
+      process.stdout.write(await nodesText(inputOf(called), json));
     });
   const drains = [
     [
@@ -27,9 +28,9 @@ export function addNodesCommand(program: Command): void {
       .summary(summary)
       .description(description)
       .option('--config <FILE>', 'the settings file (default: adit.toml in the working directory, if there is one)')
-      .action(async (name: string, { config }: { readonly config?: string }) => {
+      .action(async (name: string, _options: unknown, called: Command) => {
         const { drainNode } = await import('./drain-node.ts');
-        process.stdout.write(await drainNode({ environment: process.env, configFile: config }, name, command));
+        process.stdout.write(await drainNode(inputOf(called), name, command));
       });
   }
   nodes.command('invite')
@@ -39,10 +40,10 @@ export function addNodesCommand(program: Command): void {
         + 'with: treat it like a password. Reads the data directory only.',
     )
     .option('--config <FILE>', 'the settings file (default: adit.toml in the working directory, if there is one)')
-    .action(async ({ config }: { readonly config?: string }) => {
+    .action(async (_options: unknown, called: Command) => {
       const { invitationOf } = await import('./settings/installation-key.ts');
       const { readSettings } = await import('./settings/load.ts');
-      process.stdout.write(`${invitationOf(readSettings({ environment: process.env, configFile: config }).settings.dataDir)}\n`);
+      process.stdout.write(`${invitationOf(readSettings(inputOf(called)).settings.dataDir)}\n`);
     });
   nodes.command('rotate-key')
     .summary('change the key of the installation')
@@ -51,8 +52,14 @@ export function addNodesCommand(program: Command): void {
         + 'Invitations that were printed before no longer work; a server that is stopped needs a new one. Uses the data directory and the database.',
     )
     .option('--config <FILE>', 'the settings file (default: adit.toml in the working directory, if there is one)')
-    .action(async ({ config }: { readonly config?: string }) => {
+    .action(async (_options: unknown, called: Command) => {
       const { rotateKey } = await import('./rotate-key.ts');
-      process.stdout.write(await rotateKey({ environment: process.env, configFile: config }));
+      process.stdout.write(await rotateKey(inputOf(called)));
     });
+}
+
+/** Where the settings are. `nodes` takes `--config` of its own commands, too, wherever it is given. */
+function inputOf(called: Command): SettingsInput {
+  const { config: configFile } = called.optsWithGlobals<{ readonly config?: string }>();
+  return { environment: process.env, configFile };
 }

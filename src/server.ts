@@ -23,6 +23,7 @@ import { GENERATE_CERTIFICATE, ownCommand, SELF_TEST } from './own-program.ts';
 import { processLine, readyMessage } from './ready-message.ts';
 import { regularly } from './regularly.ts';
 import { reloadOnHangup } from './reload.ts';
+import { retentionOf } from './retention.ts';
 import { Attempts } from './rules/attempts.ts';
 import { AgentDeclarations } from './schema/writes/agent-records.ts';
 import { wantedState } from './schema/writes/engine-changes.ts';
@@ -45,7 +46,7 @@ import { lockDataDir } from './store/data-lock.ts';
 import { RefusalSaver } from './store/refusal-saver.ts';
 import { StateSaver } from './store/state-saver.ts';
 import { firstStartFiles, SharedFiles } from './shared-files.ts';
-import { openStore, type Retention } from './store/store.ts';
+import { openStore } from './store/store.ts';
 import { startError } from './start-error.ts';
 import { stopSignal } from './stop-signal.ts';
 import { version } from './version.ts';
@@ -276,8 +277,4 @@ function ownPlace(name: string, own: OwnProcess | undefined, { processes, nodeAd
 function listening(bridge: BridgeAddress | undefined): BridgeAddress {
   if (!bridge) throw new Error('the bridge does not listen yet');
   return bridge;
-}
-
-function retentionOf({ auditDays, trafficMinuteDays, trafficHourDays, trafficDayDays }: Settings): Retention {
-  return { audit: auditDays, traffic: { minute: trafficMinuteDays, hour: trafficHourDays, day: trafficDayDays } };
 }

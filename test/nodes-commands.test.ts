@@ -1,11 +1,17 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import process from 'node:process';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { drainNode } from '../src/drain-node.ts';
 import { addressOf } from '../src/http/listening.ts';
 import { sign } from '../src/legacy/signature.ts';
 import { nodesText } from '../src/list-nodes.ts';
+import { addNodesCommand } from '../src/nodes-command.ts';
+import { newProgram } from '../src/program.ts';
+import { keepInstallationKey } from '../src/settings/installation-key.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
 
 /** A server that answers as a test says, and what it was asked. */
@@ -82,4 +88,32 @@ test('a node is drained by its name, and serves again; a server that refuses or 
   await expect(drain({ ADIT_AUTH_KEY: 'another key of a server' })).rejects.toThrow(/^no response from the server at http:.*: Unexpected token/);
   await expect(drain({ ADIT_AUTH_KEY: '' })).rejects.toThrow(/^auth_key: /);
   await expect(drain({ ADIT_HTTP_PORT: '0' })).rejects.toThrow(/^http_port: /);
+});
+
+test('each command reads the settings file that it is given, and prints what the function of its name returns', async () => {
+  const file = path.join(dataDir, 'named.toml');
+  const settings = { data_dir: dataDir, http_host: '127.0.0.1', http_port: addressOf(server).port, base_path: '/adit', auth_key: 'the key of the server' };
+  writeFileSync(file, Object.entries(settings).map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`).join(''));
+  const write = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+  try {
+    const printed = async (...words: readonly string[]) => {
+      const program = newProgram();
+      addNodesCommand(program);
+      await program.parseAsync(['nodes', ...words, '--config', file], { from: 'user' });
+      return write.mock.calls.splice(0).map(([text]) => String(text)).join('');
+    };
+    answer = JSON.stringify({ data: { nodes: [row] } });
+    expect(await printed()).toMatch(/^NAME .*\none /);
+    expect(JSON.parse(await printed('--json'))).toEqual(row);
+    answer = JSON.stringify({ data: { node: { name: 'two', agents: 5 } } });
+    expect([await printed('drain', 'two'), await printed('undrain', 'two')]).toEqual([
+      expect.stringMatching(/^two drains/),
+      expect.stringMatching(/no longer/),
+    ]);
+    keepInstallationKey(dataDir, Buffer.alloc(32, 1));
+    expect(await printed('invite')).toBe(`adit-invitation-${Buffer.alloc(32, 1).toString('base64url')}\n`);
+    await expect(printed('rotate-key')).rejects.toThrow('database_url: a server with SQLite');
+  } finally {
+    write.mockRestore();
+  }
 });

@@ -5,8 +5,11 @@ import { expect, jest, test } from '@jest/globals';
 import { engineSettings } from '../src/engine-settings.ts';
 import { openPorts } from '../src/open-ports.ts';
 import { readyMessage } from '../src/ready-message.ts';
+import { newProgram, runProgram } from '../src/program.ts';
+import { retentionOf } from '../src/retention.ts';
 import { notifyServiceManager } from '../src/service-manager.ts';
 import { readSettings } from '../src/settings/load.ts';
+import { SettingsError } from '../src/settings/settings-error.ts';
 import { startError } from '../src/start-error.ts';
 import { StoreError } from '../src/store/errors.ts';
 import { eventually } from './support/eventually.ts';
@@ -60,6 +63,45 @@ test('settings of seconds are milliseconds to the engine, and each is its own', 
     ...{ udpIdleMs: 11_000, halfClosedMs: 12_000, proxyTiming: { dialMs: 13_000 }, vhostTiming: { headMs: 14_000, idleMs: 15_000, responseMs: 16_000 } },
     ...{ vhostHead: { bytes: 20_000, fields: 50 }, trustedProxies: ['192.0.2.3'], publicUrl: 'https://adit.test' },
   });
+});
+
+test('an error that a user can fix is printed without a stack: 2 for arguments and settings, 1 for the others; another one is a bug', async () => {
+  const written: string[] = [];
+  const write = jest.spyOn(process.stderr, 'write').mockImplementation((text) => written.push(String(text)) > 0);
+  const { argv, exitCode } = process;
+  try {
+    const ended = async (error: unknown, ...words: readonly string[]) => {
+      process.argv = [...argv.slice(0, 2), ...words];
+      process.exitCode = undefined;
+      const program = newProgram();
+      program.command('run').action(() => {
+        throw error;
+      });
+      await runProgram(program);
+      return [process.exitCode, ...written.splice(0)];
+    };
+    const named = (name: string) => Object.assign(new Error('it is so'), { name });
+    expect(await ended(new SettingsError(['one', 'two']), 'run')).toEqual([2, 'adit: one\n', 'adit: two\n']);
+    expect(await ended(named('ConfigError'), 'run')).toEqual([1, 'it is so\n']);
+    for (const name of ['StoreError', 'PortError', 'NodesError', 'ServiceError', 'ThroughServerError', 'ConversionError']) {
+      expect([name, ...await ended(named(name), 'run')]).toEqual([name, 1, 'adit: it is so\n']);
+    }
+    expect(await ended(Object.assign(new Error('no file'), { syscall: 'open' }), 'run')).toEqual([1, 'adit: no file\n']);
+    expect(await ended(undefined, 'walk')).toEqual([2, expect.stringContaining('unknown command')]);
+    await expect(ended(named('TypeError'), 'run')).rejects.toThrow('it is so');
+    const out = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+    expect(await ended(undefined, '--version')).toEqual([0]);
+    out.mockRestore();
+  } finally {
+    [process.argv, process.exitCode] = [argv, exitCode];
+    write.mockRestore();
+  }
+});
+
+test('history is kept as long as the settings say, each kind of its own', () => {
+  const days = { AUDIT: '1', TRAFFIC_MINUTE: '2', TRAFFIC_HOUR: '3', TRAFFIC_DAY: '4' };
+  const environment = Object.fromEntries(Object.entries(days).map(([name, value]) => [`ADIT_${name}_DAYS`, value]));
+  expect(retentionOf(settingsOf(environment))).toEqual({ audit: 1, traffic: { minute: 2, hour: 3, day: 4 } });
 });
 
 test('systemd is notified that the program is ready, works, and stops, if it waits for that', async () => {

@@ -73,6 +73,8 @@ if (!isShort) {
       code: 0,
       output: expect.stringMatching(/^NAME .*\n.* yes .*\n$/),
     });
+    server.child.kill('SIGTERM');
+    expect(await server.child.exited).toEqual({ code: 0, signal: null });
   });
 }
 

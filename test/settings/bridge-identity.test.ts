@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import { bridgeIdentity, bridgeIdentityFile } from '../../src/settings/bridge-identity.ts';
+import { versionKeyOf } from '../../src/settings/tls-identity.ts';
 import process from 'node:process';
 import { GENERATE_CERTIFICATE } from '../../src/own-program.ts';
 import { programOf } from '../support/processes.ts';
@@ -67,4 +68,10 @@ test('a file that cannot be read stops the start, and nothing is generated', asy
   const dataDir = path.join(directory, 'unreadable');
   mkdirSync(bridgeIdentityFile(dataDir), { recursive: true });
   await expect(bridgeIdentity({ dataDir, ...generated }, ['/nowhere/generate'])).rejects.toThrow(/EISDIR/);
+});
+
+test('the secret of the versions of records is that of the key, whatever the certificate', () => {
+  const versionKey = versionKeyOf(covering);
+  expect(versionKey).toMatch(/^[0-9a-f]{64}$/);
+  expect([versionKeyOf({ ...covering, certificate: other.certificate }), versionKeyOf(other) === versionKey]).toEqual([versionKey, false]);
 });

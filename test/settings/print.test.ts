@@ -30,4 +30,6 @@ test('secrets are masked, whether they were given or generated', () => {
   expect(parse(printed)).toMatchObject({ database_url: '********', auth_key: '********', auth_crypt_key: '********', admin_password: '********' });
   for (const secret of ['hush', ...Object.values(generated)]) expect(printed).not.toContain(secret);
   expect(printed).toMatch(/^admin_password = "\*+" +# .*secrets\.json$/m);
+  // That there is none is no secret.
+  expect(parse(printSettings(readSettings({ ...input, environment: { ADIT_AUTH_KEY: '' } })))).toMatchObject({ database_url: '', auth_key: '' });
 });
