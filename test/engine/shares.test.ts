@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
-import tls from 'node:tls';
 import { afterEach, expect, test } from '@jest/globals';
 import { holdToShares } from '../../src/http/server.ts';
 import { covering } from '../support/certificates.ts';
+import { clientHello } from '../support/client-hello.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
 import { closed, roundTrip, startEcho } from '../support/target.ts';
 import { openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
@@ -25,22 +25,6 @@ async function from(localAddress: string, port: number): Promise<net.Socket> {
     socket.once('connect', () => resolve()).once('close', () => resolve());
   });
   return socket;
-}
-
-/** What a visitor of TLS says first. */
-async function helloOf(servername: string): Promise<Buffer> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no address');
-  const client = tls.connect({ port: address.port, host: '127.0.0.1', servername }).on('error', () => undefined);
-  const [socket]: net.Socket[] = await once(server, 'connection');
-  if (!socket) throw new Error('nobody came');
-  const [hello]: Buffer[] = await once(socket, 'data');
-  client.destroy();
-  socket.destroy();
-  server.close();
-  return hello ?? Buffer.alloc(0);
 }
 
 /** Whether a connection stays that says nothing. */
@@ -98,7 +82,7 @@ test.each(['httpPort', 'httpsPort'] as const)(
     const other = await from('127.0.0.2', port);
     other.write('no TLS at all');
     await closed(other);
-    const hello = await helloOf('x.p.example.com');
+    const hello = await clientHello({ servername: 'x.p.example.com' });
     // The hello of a name of ours is read: from there on it is the visitor's connection, and he has too many.
     const proxied = await from('127.0.0.9', port);
     proxied.write(Buffer.concat([Buffer.from('PROXY TCP4 127.0.0.1 127.0.0.1 1000 80\r\n'), hello]));

@@ -23,8 +23,9 @@ export class RateLimit {
   /** Bytes a ms. */
   #rate: number;
   /** Bytes that may be passed on now; negative = more were passed than allowed. */
-  #tokens: number;
-  #countedAt: number;
+  #tokens = 0;
+  /** A new limit was idle for as long as one likes: it has its burst. */
+  #countedAt = Number.NEGATIVE_INFINITY;
   readonly #waiting = new Set<RateParty>();
   #timer: NodeJS.Timeout | undefined;
   #immediate: NodeJS.Immediate | undefined;
@@ -33,8 +34,6 @@ export class RateLimit {
   /** @param bytesPerSecond more than 0 */
   constructor(bytesPerSecond: number) {
     this.#rate = bytesPerSecond / 1000;
-    this.#tokens = this.#rate * BURST_MS;
-    this.#countedAt = performance.now();
   }
 
   /** Changes the rate. */

@@ -255,7 +255,6 @@ export class TunnelRunner implements VisitedTunnel, ClientTunnel {
 
   /** Opens or closes the listener as the settings and the client's state require. */
   async sync(held?: HeldPort): Promise<void> {
-    clearTimeout(this.#parts?.retry);
     const status = this.#statusWithoutListener;
     if (status?.running === false) {
       await held?.close();

@@ -169,7 +169,7 @@ export class VhostServer implements VhostContext {
   }
 
   #passThrough(entry: HostEntry, socket: ByteSocket): void {
-    const target = this.#closing ? undefined : this.policy.dialSecure(entry, socket);
+    const target = this.policy.dialSecure(entry, socket);
     if (target) splice(socket, target);
     else socket.destroy(true);
   }
@@ -183,7 +183,8 @@ export class VhostServer implements VhostContext {
   async drain(): Promise<void> {
     this.#closing = true;
     this.#proxied.close();
-    await Promise.all([this.#http?.close(), this.#https.close()]);
+    this.#https.close();
+    await this.#http?.close();
     this.#https.endSessions(false);
     for (const connection of this.#connections) connection.drain();
   }
@@ -193,7 +194,8 @@ export class VhostServer implements VhostContext {
     this.#closing = true;
     this.#slow.stop();
     this.#proxied.close();
-    await Promise.all([this.#http?.close(), this.#https.close()]);
+    this.#https.close();
+    await this.#http?.close();
     this.#https.endSessions(true);
     for (const connection of this.#connections) connection.cutOff();
     this.refusals.flush();

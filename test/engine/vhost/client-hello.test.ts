@@ -1,61 +1,67 @@
-import { once } from 'node:events';
-import net from 'node:net';
-import tls from 'node:tls';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { MAX_HELLO, readClientHello } from '../../../src/engine/vhost/tls/client-hello.ts';
+import { clientHello } from '../../support/client-hello.ts';
 import { sized } from '../../support/endurance.ts';
 
-/** The first flight of a real TLS client. */
-async function hello(options: tls.ConnectionOptions): Promise<Buffer> {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('no address');
-  const client = tls.connect({ port: address.port, host: '127.0.0.1', ...options });
-  client.on('error', () => undefined);
-  const [socket] = await once(server, 'connection') as [net.Socket];
-  const [first] = await once(socket, 'data') as [Buffer];
-  client.destroy();
-  socket.destroy();
-  server.close();
-  return first;
+/** A handshake message in as many records as there are parts. */
+function inRecords(parts: readonly Buffer[]): Buffer {
+  return Buffer.concat(parts.flatMap((part) => [Buffer.from([22, 3, 1, part.length >> 8, part.length & 255]), part]));
 }
 
 /** The same hello in records of `size` bytes. */
 function fragmented(bytes: Buffer, size: number): Buffer {
   const message = bytes.subarray(5);
-  const records: Buffer[] = [];
-  for (let at = 0; at < message.length; at += size) {
-    const part = message.subarray(at, at + size);
-    records.push(Buffer.from([22, 3, 1, part.length >> 8, part.length & 255]), part);
-  }
-  return Buffer.concat(records);
+  return inRecords(Array.from({ length: Math.ceil(message.length / size) }, (_, index) => message.subarray(index * size, (index + 1) * size)));
 }
 
 test('the name that a client asks for is found, in lower case', async () => {
-  expect(readClientHello(await hello({ servername: 'WWW.Example.com' }))).toEqual({ kind: 'hello', serverName: 'www.example.com' });
-  expect(readClientHello(await hello({ servername: 'a.example.com', maxVersion: 'TLSv1.2' }))).toEqual({ kind: 'hello', serverName: 'a.example.com' });
-  expect(readClientHello(await hello({ servername: '' }))).toEqual({ kind: 'hello', serverName: '' });
+  expect(readClientHello(await clientHello({ servername: 'WWW.Example.com' }))).toEqual({ kind: 'hello', serverName: 'www.example.com' });
+  expect(readClientHello(await clientHello({ servername: 'a.example.com', maxVersion: 'TLSv1.2' }))).toEqual({ kind: 'hello', serverName: 'a.example.com' });
+  expect(readClientHello(await clientHello({ servername: '' }))).toEqual({ kind: 'hello', serverName: '' });
 });
 
 test('a hello that arrives in pieces, or in many records, is read when it is whole', async () => {
-  const bytes = await hello({ servername: 'www.example.com' });
+  const bytes = await clientHello({ servername: 'www.example.com' });
   for (let length = 0; length < bytes.length; length++) expect(readClientHello(bytes.subarray(0, length))).toEqual({ kind: 'incomplete' });
   expect(readClientHello(fragmented(bytes, 10))).toEqual({ kind: 'hello', serverName: 'www.example.com' });
   expect(readClientHello(Buffer.concat([bytes, Buffer.from('more')]))).toEqual({ kind: 'hello', serverName: 'www.example.com' });
 });
 
-test.each([['HTTP', 'GET / HTTP/1.1\r\n'], ['SSH', 'SSH-2.0-x'], ['an alert', '\x15\x03\x01\x00\x02\x02\x28'], ['an empty record', '\x16\x03\x01\x00\x00']])(
-  '%s is no hello',
-  (_name, text) => {
-    expect(readClientHello(Buffer.from(text, 'latin1'))).toEqual({ kind: 'invalid' });
-  },
-);
+test.each([
+  ['HTTP', 'GET / HTTP/1.1\r\n'],
+  ['SSH', 'SSH-2.0-x'],
+  ['an alert', '\x15\x03\x01\x00\x02\x02\x28'],
+  ['an empty record', '\x16\x03\x01\x00\x00'],
+  ['a record of another protocol', '\x16\x02'],
+  ['another message of a handshake', '\x16\x03\x01\x00\x01\x02'],
+])('%s is no hello', (_name, text) => {
+  expect(readClientHello(Buffer.from(text, 'latin1'))).toEqual({ kind: 'invalid' });
+});
+
+test('a hello may have 64 records, and a name of 255 characters', async () => {
+  const message = (await clientHello({ servername: 'www.example.com' })).subarray(5);
+  const records = (count: number) => inRecords([...Array.from({ length: count - 1 }, (_, at) => message.subarray(at, at + 1)), message.subarray(count - 1)]);
+  expect([64, 65].map((count) => readClientHello(records(count)).kind)).toEqual(['hello', 'invalid']);
+  const vector = (size: 1 | 2 | 3, ...parts: readonly Buffer[]): Buffer => {
+    const content = Buffer.concat(parts);
+    const length = Buffer.alloc(size);
+    length.writeUIntBE(content.length, 0, size);
+    return Buffer.concat([length, content]);
+  };
+  // Only the name matters: no session, one cipher, no compression.
+  const named = (name: string) => {
+    const extension = Buffer.concat([Buffer.alloc(2), vector(2, vector(2, Buffer.of(0), vector(2, Buffer.from(name))))]);
+    return Buffer.concat([Buffer.of(1), vector(3, Buffer.alloc(2 + 32), vector(1), vector(2, Buffer.alloc(2)), vector(1, Buffer.of(0)), vector(2, extension))]);
+  };
+  const longest = 'a'.repeat(255);
+  expect(readClientHello(inRecords([named(longest)]))).toEqual({ kind: 'hello', serverName: longest });
+  expect(readClientHello(inRecords([named(`${longest}a`)]))).toEqual({ kind: 'invalid' });
+});
 
 test('a server name of another type, an odd or a cut one is refused; a final dot is dropped', async () => {
   const name = 'www.example.com';
-  const bytes = await hello({ servername: name });
+  const bytes = await clientHello({ servername: name });
   const at = bytes.indexOf(name);
   /** The hello with other bytes at a place, counted from the first letter of the name. */
   const changed = (from: number, ...values: readonly number[]): Buffer => {
@@ -73,7 +79,7 @@ test('a server name of another type, an odd or a cut one is refused; a final dot
 });
 
 test('any bytes, and any damage of a real hello, are answered without an error', async () => {
-  const bytes = await hello({ servername: 'www.example.com' });
+  const bytes = await clientHello({ servername: 'www.example.com' });
   const damaged = fc.tuple(fc.nat(bytes.length - 1), fc.nat(255)).map(([at, value]) => {
     const copy = Buffer.from(bytes);
     copy[at] = value;

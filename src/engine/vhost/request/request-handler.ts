@@ -71,7 +71,7 @@ export class RequestHandler implements ExchangeOwner {
   #awaitChallenge(head: RequestHead, answer: Promise<string | undefined>): void {
     this.#begin(NOT_YET);
     void answer.then((found) => {
-      if (this.#over || this.#responder !== NOT_YET) return;
+      if (this.#over) return;
       if (found !== undefined) return this.#answer(challengeResponse(found));
       this.#responder = undefined;
       this.#decide(head, false);

@@ -95,7 +95,6 @@ export class Exchange implements Responder, TargetUser, ResponseSink {
 
   requestSent(): void {
     this.#requestSent = true;
-    if (this.#response.over && !this.#upgraded) this.#complete();
   }
 
   finish(): void {

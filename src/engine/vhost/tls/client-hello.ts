@@ -7,7 +7,7 @@ export type ClientHello =
   /** `serverName` is in lower case; "" = the visitor sent none. */
   | { readonly kind: 'hello'; readonly serverName: string };
 
-/** Maximum size of a ClientHello in bytes, including record headers: several times what any program sends. */
+/** Maximum size of a ClientHello in bytes: several times what any program sends. */
 export const MAX_HELLO = 16 * 1024;
 
 /** The most records: programs send one or a few, and one for each byte is an attack. */

@@ -119,12 +119,9 @@ export class HttpsFront {
   }
 
   /** Frees the port; connections with a finished handshake stay open. */
-  async close(): Promise<void> {
+  close(): void {
     for (const socket of this.#unfinished.keys()) socket.destroy();
     this.#server.close();
-    await new Promise<void>((resolve) => {
-      setImmediate(resolve);
-    });
   }
 
   #onSocket(socket: net.Socket): void {

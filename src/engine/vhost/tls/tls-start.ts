@@ -1,5 +1,5 @@
 import type { PairOrigin } from '../../../wire/socket-pair.ts';
-import { MAX_HELLO, readClientHello } from './client-hello.ts';
+import { readClientHello } from './client-hello.ts';
 import { readProxyPreface } from '../proxy-preface.ts';
 
 /** A hello after `length` bytes of a header: its server name, "" = none, and the client's address, undefined = the peer's. */
@@ -26,5 +26,5 @@ export function readTlsStart(bytes: Buffer, trusted: boolean): TlsStart {
   const { length, origin } = preface?.kind === 'header' ? preface : { length: 0, origin: undefined };
   const hello = readClientHello(bytes.subarray(length));
   if (hello.kind === 'hello') return { kind: 'hello', length, origin, serverName: hello.serverName };
-  return hello.kind === 'incomplete' && bytes.length - length <= MAX_HELLO ? { kind: 'incomplete' } : { kind: 'invalidHello' };
+  return hello.kind === 'incomplete' ? hello : { kind: 'invalidHello' };
 }
