@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type net from 'node:net';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
 import { PullSocket } from '../../src/wire/pull-socket.ts';
 import { eventually } from '../support/eventually.ts';
@@ -148,6 +149,13 @@ test('an answer that comes before the body was sent reaches the visitor', async 
   const visitor = await visit(port);
   visitor.write(`POST http://${target.address}/ HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(1000)}`);
   expect(await readUntil(visitor, '\r\n\r\n')).toBe('HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n');
+  const more: Buffer[] = [];
+  visitor.on('error', () => undefined).on('data', (bytes) => more.push(bytes));
+  // This is still a part of the body.
+  for (const over = closed(visitor); !visitor.closed && more.length === 0; await Promise.race([over, nextIteration()])) {
+    if (visitor.writable) visitor.write(`GET http://${target.address}/ HTTP/1.1\r\nHost: a\r\n\r\n`);
+  }
+  expect([String(Buffer.concat(more)), target.connections.length]).toEqual(['', 1]);
 });
 
 test('a HEAD request whose target does not answer gets the head of the error, without its body', async () => {
@@ -172,6 +180,18 @@ test('a kept connection that the target has closed is replaced', async () => {
     if (used) await closed(used);
   }
   expect(target.connections).toHaveLength(3);
+});
+
+test('a kept connection on which the target has said too much is replaced', async () => {
+  const { port } = await startProxy();
+  const answer = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+  const target = await startScript([answer + answer.replace('ok', 'no'), answer]);
+  const visitor = await visit(port);
+  for (let turn = 0; turn < 2; turn++) {
+    visitor.write(`GET http://127.0.0.1:${target.port}/ HTTP/1.1\r\nHost: a\r\n\r\n`);
+    expect(await readUntil(visitor, '\r\n\r\n')).toBe(answer);
+  }
+  expect(target.connections).toHaveLength(2);
 });
 
 test('a body whose chunks become malformed after the response is counted as such', async () => {
@@ -456,8 +476,12 @@ test('one address has 256 visitors without a connection to a target; those that 
     await readUntil(socket, '\r\n\r\n');
     sockets.push(socket);
   }
-  sockets[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
-  await readUntil(kept, 'ok');
+  for (const [index, visitor] of [kept, last].entries()) {
+    sockets[index]?.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    await readUntil(visitor, 'ok');
+  }
+  last.write(`GET http://${target.address}/ HTTP/1.1\r\nHost: a\r\n\r\n`);
+  if (sockets[1]) await readUntil(sockets[1], '\r\n\r\n');
   const refused = () => server.engine.tunnelState(id)?.refusals['capacity'] ?? 0;
   await Promise.all(Array.from({ length: 256 }, () => visit(port)));
   expect(await refusal(port)).toBe('ECONNRESET');

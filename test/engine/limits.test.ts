@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import type net from 'node:net';
 import { expect, test } from '@jest/globals';
 import type { WantedClient } from '../../src/engine/face.ts';
+import { Attempts } from '../../src/rules/attempts.ts';
 import { AllowedAddresses } from '../../src/engine/limits/allowed-addresses.ts';
+import { ClientLogins } from '../../src/engine/limits/client-logins.ts';
 import { closed, refusal, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
 import { CLIENT, fresh, openTunnel, startAgent, startEngine, type TestEngine } from '../support/tunnel.ts';
 
@@ -210,6 +212,14 @@ test('the password allows a visitor for two hours despite the allowlist, but not
   await change(server, { ...limits, ipWhitePassword: '' });
   expect(server.engine.clientOfVisitors(key)).toBeUndefined();
   expect(server.engine.allowByPassword(CLIENT.id, here, '')).toBe(false);
+});
+
+test('however many addresses guess the login of a client, another one gets in with it, and none that has guessed', () => {
+  const login = { user: 'name', password: 'word' };
+  const logins = new ClientLogins(() => ({ ...CLIENT, basicUser: login.user, basicPassword: login.password }), new Attempts(), () => 0);
+  const guesses = Array.from({ length: 200 }, (_, n) => logins.accept(CLIENT.id, { ...login, password: `guess ${n}` }, `192.0.2.${n % 20}`));
+  expect(guesses.filter(Boolean)).toEqual([]);
+  expect(['192.0.2.0', '198.51.100.1'].map((address) => logins.accept(CLIENT.id, login, address))).toEqual([false, true]);
 });
 
 test('if too many visitors are allowed by password, the oldest are forgotten', () => {

@@ -2,9 +2,11 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import type net from 'node:net';
 import { promisify } from 'node:util';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
+import pino from 'pino';
 import { SocksClient, type SocksRemoteHost } from 'socks';
 import type { WantedTunnel } from '../../src/engine/face.ts';
+import { UdpPort } from '../../src/engine/ports/udp-port.ts';
 import { UdpAssociations } from '../../src/engine/socks/udp-associations.ts';
 import { dnsAnswer } from '../support/dns.ts';
 import { eventually } from '../support/eventually.ts';
@@ -45,6 +47,8 @@ async function associate(port: number, host = '127.0.0.1', login: { userId?: str
   const remoteHost = await established;
   return { control, host: remoteHost?.host ?? '', port: remoteHost?.port ?? 0 };
 }
+
+const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
 function frame(target: Pick<UdpPeer, 'port'>, text: string | Buffer, host = '127.0.0.1', frameNumber = 0): Buffer {
   return SocksClient.createUDPFrame({ remoteHost: { host, port: target.port }, data: Buffer.from(text), frameNumber });
@@ -131,6 +135,43 @@ test('an association whose port cannot be bound gives its place back; all addres
   for (let n = 0; n < 1024; n++) void open(n % 16, bind);
   expect(await open(16, bind)).toBeUndefined();
   expect(bound).toBe(1024);
+});
+
+/** An association whose datagrams the test delivers. */
+async function associationOf(associations: UdpAssociations) {
+  const port = await UdpPort.bind({ host: '127.0.0.1', port: 0 }, pino({ level: 'silent' }), '');
+  let handlers: Parameters<UdpPort['serve']>[0] | undefined;
+  jest.spyOn(port, 'serve').mockImplementation((given) => {
+    handlers = given;
+  });
+  const association = await associations.open({ remoteAddress: '127.0.0.1', remotePort: 7 }, () => Promise.resolve(port), () => undefined);
+  if (!association) throw new Error('there is room');
+  const { session } = association;
+  session.attach({ onData: () => undefined, onEnd: () => undefined, onDrain: () => undefined, onClose: () => undefined });
+  return {
+    session,
+    says: (bytes: number) => handlers?.onDatagram(frame({ port: 9 }, Buffer.alloc(bytes)), { address: '127.0.0.1', port: 8 }),
+    drop: () => handlers?.onDropped?.(),
+  };
+}
+
+test('datagrams that are dropped at any place are counted for the proxy; what waits of all associations has one limit', async () => {
+  const associations = new UdpAssociations();
+  const [one, other] = [await associationOf(associations), await associationOf(associations)];
+  expect([one.session.remoteAddress, one.session.remotePort]).toEqual(['127.0.0.1', 7]);
+  const dropped = (work: () => unknown): number => {
+    const before = associations.dropped;
+    work();
+    return associations.dropped - before;
+  };
+  expect(dropped(() => one.drop())).toBe(1);
+  expect(dropped(() => one.session.write(hex('ffff 00000005')))).toBe(5);
+  // An answer for a visitor who has not sent anything.
+  expect(dropped(() => one.session.write(hex('0001 78')))).toBe(1);
+  for (const { session } of [one, other]) session.pause();
+  for (let count = 1; count <= 4; count++) expect(dropped(() => one.says(60_000))).toBe(0);
+  expect(dropped(() => other.says(60_000))).toBe(1);
+  for (const { session } of [one, other]) session.destroy();
 });
 
 test('the associations of one address are limited', async () => {

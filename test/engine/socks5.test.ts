@@ -208,7 +208,7 @@ test('if the visitor disconnects while the agent dials, the dial is canceled', a
       else netBackend.dial(options, onDialled);
     },
   };
-  const { server, port, id } = await startProxy({}, {}, { sockets });
+  const { server, port, id } = await startProxy({ proxyTiming: { dialMs: 600_000 } }, {}, { sockets });
   const visitor = await visit(port);
   visitor.write(hex('050100 05010001 c0000201 0050'));
   await eventually(() => dialed, (count) => count === 1);

@@ -8,11 +8,13 @@ import { Meter, NO_BYTES } from '../../src/engine/limits/meter.ts';
 import { visitorLists } from '../../src/engine/limits/visitor-lists.ts';
 import { bindPort } from '../../src/engine/ports/reserve-port.ts';
 import { UdpPort } from '../../src/engine/ports/udp-port.ts';
+import { httpProxyMode } from '../../src/engine/tunnels/http-proxy.ts';
 import { TunnelContext } from '../../src/engine/tunnels/tunnel-context.ts';
 import type { TunnelServer } from '../../src/engine/tunnels/tunnel-mode.ts';
 import { Tunnels } from '../../src/engine/tunnels/tunnels.ts';
 import { udpMode } from '../../src/engine/tunnels/udp.ts';
 import { FairQueue } from '../../src/stream-handlers/fair-queue.ts';
+import { encodeDialResult } from '../../src/wire/dial-result.ts';
 import { Batch } from '../../src/wire/batch.ts';
 import { ControlQueue } from '../../src/wire/control-queue.ts';
 import { Frame, FrameReader, type FrameType } from '../../src/wire/frames.ts';
@@ -118,9 +120,8 @@ async function iterations(): Promise<void> {
 }
 
 const check = { type: 'tcp', intervalMs: 1, timeoutMs: 1, maxFailed: 1, path: '' } as const;
-const outOf = (id: number, target: string): HealthMessage => (
-  { type: 'health', of: 'tunnel', id, check, targets: [{ target, healthy: false, failures: 1, ageMs: 0, error: 'x' }] }
-);
+const failure = { healthy: false, failures: 1, ageMs: 0, error: 'x' } as const;
+const outOf = (id: number, target: string): HealthMessage => ({ type: 'health', of: 'tunnel', id, check, targets: [{ ...failure, target }] });
 
 test('a visitor program is refused for the first cause that applies, and the subscribers are notified of each that comes, moves and leaves', async () => {
   clockAt(() => 0);
@@ -280,16 +281,44 @@ test('a direct path of a p2p tunnel gets the healthy targets, also when they cha
   expect(await after(() => runner.onVisitor(new EmptySocket()))).toEqual([{ kind: 'tcp', by: `tunnel ${wanted.id}`, targets: ['b:1'] }]);
   expect(await after(() => tunnels.apply({ ...wanted, targets: ['b:1', 'c:1'] }, undefined))).toEqual([targets('b:1', 'c:1')]);
   expect(await after(() => tunnels.apply({ ...wanted, targets: ['b:1', 'c:1'], port: 0 }, undefined))).toEqual([]);
+  // Without a healthy target, open paths keep those that they have.
+  const all = (healthy: boolean) => runner.onHealth({ ...outOf(wanted.id, ''), targets: ['b:1', 'c:1'].map((target) => ({ ...failure, target, healthy })) }, 0);
+  expect(await after(() => all(false))).toEqual([]);
+  expect(await after(() => all(true))).toEqual([targets('b:1', 'c:1')]);
   now = 1000;
-  const all = { inlet: 2 ** 50, exported: 2 ** 50 };
-  expect(runner.believable(all)).toEqual({ inlet: 1_250_000_000, exported: 1_250_000_000 });
+  const much = { inlet: 2 ** 50, exported: 2 ** 50 };
+  expect(runner.believable(much)).toEqual({ inlet: 1_250_000_000, exported: 1_250_000_000 });
   expect(runner.state.connections).toBe(2);
   expect(await after(() => tunnels.apply({ ...wanted, targets: [] }, undefined))).toEqual([[Frame.RST, 1], [Frame.RST, 3]]);
   now = 2000;
-  expect([runner.believable(all), runner.state.connections]).toEqual([{ inlet: 0, exported: 0 }, 0]);
+  expect([runner.believable(much), runner.state.connections]).toEqual([{ inlet: 0, exported: 0 }, 0]);
   const late = new EmptySocket();
   expect(await after(() => runner.onDirect(late))).toEqual([]);
   expect([late.destroyed, runner.state.refusals]).toEqual([true, { noTarget: 1 }]);
+});
+
+test('a visitor who asks for a direct path is reset if the ports for it cannot be opened', async () => {
+  const { tunnels, client, environment, log } = engineOf();
+  connectAgent(await client());
+  const wanted = tunnelOf({ mode: 'p2p', password: 'word', targets: ['a:1'] });
+  await tunnels.apply(wanted, undefined);
+  jest.spyOn(environment.stunServer, 'ports').mockRejectedValue(new Error('no port'));
+  const visitor = new EmptySocket();
+  tunnels.get(wanted.id)?.onDirect(visitor);
+  await iterations();
+  expect([visitor.destroyed, log.entries.at(-1)]).toMatchObject([true, { tunnelId: wanted.id, err: { message: 'no port' } }]);
+});
+
+test('a direct path gets as many targets as fit a message of 32 KB to the agent', async () => {
+  const { tunnels, client } = engineOf();
+  const agent = connectAgent(await client());
+  // Each takes 32 characters, with its quotes and comma.
+  const targets = Array.from({ length: 1025 }, (_, n) => `target-${n}`.padEnd(27, 'x') + ':1');
+  const wanted = tunnelOf({ mode: 'p2p', password: 'word', targets });
+  await tunnels.apply(wanted, undefined);
+  tunnels.get(wanted.id)?.onDirect(new EmptySocket());
+  await iterations();
+  expect(sentBy(agent)).toMatchObject([{ kind: 'direct', targets: targets.slice(0, 1024) }]);
 });
 
 /** UDP ports that belong to other processes until `has` is set. */
@@ -399,6 +428,26 @@ test('datagrams that are dropped at any place are counted: by the system, by the
   const empty = await udpTunnel({}, { targets: [] });
   empty.datagram(1, Buffer.from('x'));
   expect([empty.server.dropped, empty.meter.refusals]).toEqual([1, { noTarget: 1 }]);
+});
+
+test('a visitor of an HTTP proxy who leaves just before the next target would be dialed causes no dial', async () => {
+  const { environment, client } = engineOf();
+  const agent = connectAgent(await client());
+  const wanted = tunnelOf({ mode: 'httpProxy' });
+  const visitor = new EmptySocket();
+  const context = new TunnelContext(environment, new Meter(environment.ticker, 'tunnel', wanted.id, NO_BYTES), () => wanted);
+  httpProxyMode.serve(context, wanted).onSocket?.(visitor);
+  const asks = async (host: string): Promise<unknown[]> => {
+    visitor.sink?.onData(Buffer.from(`GET http://${host}/ HTTP/1.1\r\nHost: ${host}\r\n\r\n`));
+    await iterations();
+    return sentBy(agent).filter((frame) => !Array.isArray(frame));
+  };
+  expect(await asks('one.test')).toMatchObject([{ kind: 'dial', targets: ['one.test:80'] }]);
+  receive(agent, Frame.DATA, 1, Buffer.concat([encodeDialResult('connected'), Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')]));
+  await iterations();
+  expect(Buffer.from(visitor.received, 'hex').toString()).toMatch(/^HTTP\/1\.1 200 /);
+  setImmediate(() => visitor.destroy());
+  expect(await asks('two.test')).toEqual([]);
 });
 
 test('a visitor who only receives datagrams keeps the session', async () => {

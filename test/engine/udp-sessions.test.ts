@@ -79,6 +79,13 @@ test('without sessions, no timer is left', () => {
     expect(jest.getTimerCount()).toBe(1);
     sessions.closeAll();
     expect(jest.getTimerCount()).toBe(0);
+    // The next ones have one again, which looks at them until they have been idle for long enough.
+    const ended: number[] = [];
+    add(sessions, 3, ended);
+    jest.advanceTimersByTime(60_000);
+    expect(ended).toEqual([]);
+    jest.advanceTimersByTime(5001);
+    expect([ended, jest.getTimerCount()]).toEqual([[3], 0]);
   } finally {
     jest.useRealTimers();
   }

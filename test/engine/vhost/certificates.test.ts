@@ -4,6 +4,7 @@ import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
 import { afterEach, expect, jest, test } from '@jest/globals';
+import { Acme } from '../../../src/engine/acme/acme.ts';
 import type { CertificateState } from '../../../src/engine/face.ts';
 import { Certificate } from '../../../src/engine/vhost/tls/certificate.ts';
 import { Certificates } from '../../../src/engine/vhost/tls/certificates.ts';
@@ -202,6 +203,21 @@ test('hosts share a pair until the last of them has another; each pair that expi
   if (first) certificates.release(first);
   expect(counts()).toEqual([2, 0, 2]);
   expect(take(covering)).not.toBe(first);
+});
+
+test('a name is ordered for the client of the first host that has it, until the last one is gone; that of the server itself for ever', () => {
+  const acme = new Acme({ directory: 'https://127.0.0.1:1/dir', email: '', dir: '/nowhere', write: () => undefined }, new LogRecorder().logger, Date.now);
+  const [want, unwant] = [jest.spyOn(acme, 'want').mockReturnValue(), jest.spyOn(acme, 'unwant').mockReturnValue()];
+  const certificates = new Certificates(new LogRecorder().logger, Date.now, acme, 'own.example.org');
+  const taken = [['own', 3], ['a', 5], ['a', 6]].map(([name, clientId]) =>
+    certificates.take(hostOf({ host: `${name}.example.org`, acme: true, clientId: Number(clientId) }), true)
+  );
+  expect(want.mock.calls).toEqual([['own.example.org', 0], ['a.example.org', 5]]);
+  const unwanted = taken.map((certificate) => {
+    if (certificate) certificates.release(certificate);
+    return unwant.mock.calls.flat();
+  });
+  expect(unwanted).toEqual([[], [], ['a.example.org']]);
 });
 
 /** Whether a session that began with one context is resumed with another. */

@@ -2,6 +2,9 @@ import { once } from 'node:events';
 import net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
+import { VhostConnection } from '../../../src/engine/vhost/request/connection.ts';
+import { TargetPool } from '../../../src/engine/vhost/target/target-pool.ts';
+import { EmptySocket } from '../../support/empty-socket.ts';
 import { exchange, hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
 
 const PATH = '/.well-known/acme-challenge/';
@@ -28,7 +31,7 @@ test('a challenge that another server answers is answered; if none does, the req
   const { origin, httpPort, looked } = await start();
   const answered = exchange(httpPort, get(`${PATH}known`, CLOSE));
   (await looked('known'))('known.thumbprint');
-  expect(await answered).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nknown\.thumbprint$/);
+  expect(await answered).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\nCache-Control: no-store\r\n[^]*\r\n\r\nknown\.thumbprint$/);
   expect(origin.received).toEqual([]);
   const forwarded = exchange(httpPort, get(`${PATH}unknown`, CLOSE));
   (await looked('unknown'))(undefined);
@@ -57,4 +60,17 @@ test('a visitor that leaves meanwhile gets nothing, nor does the target; a body 
   expect(origin.received).toHaveLength(2);
   expect(await exchange(httpPort, `${get(`${PATH}body`, `Content-Length: 2\r\n${CLOSE}`)}ab`)).toMatch(/\r\n\r\ntarget/);
   expect([...asked.keys()]).toEqual(['left']);
+});
+
+test('a challenge is looked up over HTTP alone, and for GET alone', async () => {
+  const asked: string[] = [];
+  const { server } = await startVhost([hostOf({ host: 'example.test' })], { challenge: (_host, token) => void asked.push(token), dial: () => undefined });
+  for (const [scheme, method] of [['http', 'GET'], ['https', 'GET'], ['http', 'HEAD'], ['http', 'POST']] as const) {
+    const visitor = new EmptySocket();
+    const ignored = () => undefined;
+    const connection = new VhostConnection(visitor, { scheme, context: server, pool: new TargetPool(1, 1), onOver: ignored, onGone: ignored });
+    connection.onData(Buffer.from(get(`${PATH}${scheme}-${method}`).replace('GET', method)));
+    expect(Buffer.from(visitor.received, 'hex').toString('latin1')).toMatch(/^HTTP\/1\.1 503 /);
+  }
+  expect(asked).toEqual(['http-GET']);
 });

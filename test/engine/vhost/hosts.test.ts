@@ -61,6 +61,7 @@ test.each<[string, Partial<WantedHost>, (hosts: Hosts, host: WantedHost) => void
 
 test("the server's own names are those of its settings and its addresses; hosts that have one show it while they are started, unless an administrator named them", async () => {
   const { hosts } = await hostsOf({ publicUrl: 'https://api.example.org:8080' });
+  expect(hosts.isOwn('api.example.org')).toBe(true);
   hosts.serverName = NAME;
   const names = ['api.example.org', NAME, 'www.example.org', '192.0.2.1', 'localhost'];
   for (const host of names) hosts.set(hostOf({ host, namedByAdmin: false }));

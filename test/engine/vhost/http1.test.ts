@@ -1,4 +1,5 @@
 import net from 'node:net';
+import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { VhostConnection } from '../../../src/engine/vhost/request/connection.ts';
 import { TargetPool } from '../../../src/engine/vhost/target/target-pool.ts';
@@ -100,9 +101,14 @@ test('a missing route, a missing target and a malformed request each get their o
   expect(await ask('GET / HTTP/1.1\r\nHost: example.test\r\nContent-Length: 1\r\nTransfer-Encoding: chunked')).toMatch(/^HTTP\/1.1 400 /);
 });
 
+/** A visitor's socket, of whose bytes so many wait as a test says. */
+class VisitorSocket extends EmptySocket {
+  override pending = 0;
+}
+
 /** A visitor's connection and that of its host to the target, without a network. */
 async function connect() {
-  const [visitor, target] = [new EmptySocket(), new EmptySocket()];
+  const [visitor, target] = [new VisitorSocket(), new EmptySocket()];
   const { server } = await startVhost([hostOf({ targets: ['nowhere:1'] })], { dial: () => target });
   const ends: string[] = [];
   const connection = new VhostConnection(visitor, {
@@ -226,5 +232,48 @@ test('each side is read no further while the other one takes no more, before and
   expect(happened()).toEqual(['target resumes', 'visitor pauses']);
   target.sink?.onDrain();
   expect(happened()).toEqual(['visitor resumes']);
+  connection.cutOff();
+});
+
+test('a request that was sent ahead is answered, although the visitor ends before it is read', async () => {
+  const { connection, target, says, answers, got, connected } = await connect();
+  says(head('GET') + head('GET'));
+  answers(hello, connected);
+  connection.onEnd();
+  await nextIteration();
+  expect(Buffer.from(target.received, 'hex').toString().match(/GET/g)).toHaveLength(2);
+  answers(hello);
+  expect(got()).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'Connection: close', 'over', 'ended']);
+  connection.cutOff();
+});
+
+test('a visitor that has ended is disconnected when it has read the last answer', async () => {
+  const { connection, visitor, says, got } = await connect();
+  visitor.pending = 65_537;
+  says('GET / HTTP/1.1\r\nHost: nowhere.test\r\n\r\n'.repeat(2));
+  connection.onEnd();
+  // The first was read.
+  visitor.pending = 0;
+  connection.onDrain();
+  visitor.pending = 65_537;
+  await nextIteration();
+  expect(got()).toEqual(['HTTP/1.1 404', 'HTTP/1.1 404']);
+  visitor.pending = 0;
+  connection.onDrain();
+  expect(got()).toEqual(['HTTP/1.1 404', 'HTTP/1.1 404', 'over', 'ended']);
+});
+
+test('a visitor whose next request has a body that the target does not take is not read meanwhile', async () => {
+  const { connection, visitor, target, says, answers, connected } = await connect();
+  const calls: string[] = [];
+  visitor.pause = () => void calls.push('pause');
+  visitor.resume = () => void calls.push('resume');
+  says(`${head('GET')}${head('POST', 'Content-Length: 10\r\n')}abc`);
+  target.write = () => false;
+  answers(hello, connected);
+  await nextIteration();
+  expect(calls.at(-1)).toBe('pause');
+  target.sink?.onDrain();
+  expect(calls.at(-1)).toBe('resume');
   connection.cutOff();
 });

@@ -406,6 +406,12 @@ test('what a visitor takes back counts, and what is answered, or cut off by the 
   expect(
     await counted('/silent', async (stream) => (await eventually(() => origin.received.join(''), (text) => text.includes('/silent')), await cancel(stream))),
   ).toBe(1);
-  session.close();
+  // One more than it may take back.
+  taken.mockReturnValue(false);
+  const [goaway, last] = [once(session.on('error', () => undefined), 'goaway'), session.request({ ':path': '/silent' }).on('error', () => undefined)];
+  await eventually(() => origin.received.join('').split('/silent').length, (count) => count === 3);
+  last.close(http2.constants.NGHTTP2_CANCEL);
+  expect((await goaway)[0]).toBe(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  await eventually(() => server.connections, (count) => count === 0);
   taken.mockRestore();
 });

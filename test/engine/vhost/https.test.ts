@@ -1,13 +1,16 @@
 import { once } from 'node:events';
 import http2 from 'node:http2';
 import net from 'node:net';
+import { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import { expect, jest, test } from '@jest/globals';
 import { ConnectionShares } from '../../../src/rules/connection-shares.ts';
 import { covering, other } from '../../support/certificates.ts';
+import { clientHello } from '../../support/client-hello.ts';
 import { eventually } from '../../support/eventually.ts';
 import { closed } from '../../support/target.ts';
 import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
+import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
 import { UnreadAccount, UnreadAccounts } from '../../../src/engine/vhost/unread-account.ts';
 
 const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: X\r\nX: 1\r\n\r\nhello';
@@ -29,6 +32,7 @@ test('the name picks the certificate; TLS 1.2 and 1.3 are spoken, nothing older'
   const { httpsPort } = await startVhost([
     hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem }),
     hostOf({ host: 'a.example.org', targets: [origin.target], certificate: other.certificate, privateKey: other.key }),
+    hostOf({ host: 'b.example.org', targets: [origin.target], certificate: '/nowhere', privateKey: '/nowhere' }),
   ]);
   expect(await ask(httpsPort, 'x.p.example.com')).toMatchObject({ text: expect.stringMatching(/hello$/), protocol: 'TLSv1.3', names: 'DNS:*.p.example.com' });
   expect(await ask(httpsPort, 'a.example.org', { maxVersion: 'TLSv1.2' })).toMatchObject({ protocol: 'TLSv1.2', names: 'DNS:*.example.org' });
@@ -36,6 +40,7 @@ test('the name picks the certificate; TLS 1.2 and 1.3 are spoken, nothing older'
     /protocol version|unsupported protocol|no protocols/,
   );
   await expect(ask(httpsPort, 'nobody.example.net')).rejects.toThrow(/unrecognized name/);
+  await expect(ask(httpsPort, 'b.example.org')).rejects.toThrow(/handshake failure/);
   expect(origin.received[0]).toMatch(/X-Forwarded-Proto: https/);
 });
 
@@ -86,6 +91,47 @@ test('a handshake has ten seconds; one that is finished has no such limit', asyn
   socket.write('GET / HTTP/1.1\r\nHost: x.p.example.com\r\nConnection: close\r\n\r\n');
   expect((await socket.setEncoding('latin1').toArray()).join('')).toMatch(/hello$/);
   timeouts.mockRestore();
+});
+
+test('a handshake ends with its visitor, before and after the hello, and those under way end with the server', async () => {
+  const timeouts = jest.spyOn(globalThis, 'setTimeout');
+  const { httpsPort, server } = await startVhost([hostOf({ host: 'x.p.example.com', ...pem })]);
+  const hello = await clientHello({ servername: 'x.p.example.com' });
+  const [before, after, waiting] = [hello.subarray(0, 20), hello, hello].map((first) => {
+    const visitor = net.connect(httpsPort, '127.0.0.1').on('error', () => undefined);
+    visitor.write(first);
+    return visitor;
+  });
+  if (!before || !after || !waiting) throw new Error('there are three');
+  await Promise.all([once(after, 'data'), once(waiting, 'data')]);
+  const limits = await eventually(
+    () => timeouts.mock.results.filter((_, index) => timeouts.mock.calls[index]?.[1] === 10_000),
+    ({ length }) => length === 3,
+  );
+  timeouts.mockRestore();
+  // So nothing else ends them.
+  for (const limit of limits) if (limit.type === 'return') clearTimeout(limit.value);
+  for (const visitor of [before, after]) visitor.end();
+  await Promise.all([closed(before), closed(after)]);
+  expect(waiting.closed).toBe(false);
+  await server.close();
+  await closed(waiting);
+});
+
+test.each(['http/1.1', 'h2'])('a connection that is tampered with after its handshake is closed: %s', async (protocol) => {
+  const { httpsPort } = await startVhost([hostOf({ host: 'x.p.example.com', ...pem })], {
+    timing: { ...VHOST_TIMING, headMs: 600_000 },
+    http2Timing: { idleMs: 600_000, drainMs: 600_000 },
+  });
+  const raw = net.connect(httpsPort, '127.0.0.1').on('error', () => undefined);
+  const wire = new Duplex({ read: () => undefined, write: (chunk, _encoding, done) => void raw.write(chunk, done) });
+  const pass = (chunk: Buffer) => void wire.push(chunk);
+  raw.on('data', pass);
+  await once(tls.connect({ socket: wire, servername: 'x.p.example.com', ALPNProtocols: [protocol], rejectUnauthorized: false }), 'secureConnect');
+  // The visitor does not hear that it is wrong, and stays.
+  raw.off('data', pass).write('this is no TLS record');
+  await closed(raw);
+  expect(raw.closed).toBe(true);
 });
 
 test("an HTTP/2 session has the account of its visitor's address, or one of its own behind a trusted proxy, and gives it back", async () => {

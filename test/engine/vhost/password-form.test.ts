@@ -18,7 +18,7 @@ beforeAll(async () => {
     socket.end('HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello');
   });
   rig = await startVhostRig({ attempts });
-  await rig.host({ host: name, targets: [origin.target], certificate: covering.certificate, privateKey: covering.key });
+  await rig.host({ id: 700, host: name, targets: [origin.target], certificate: covering.certificate, privateKey: covering.key });
 });
 
 // A new password ends what the old one allowed.
@@ -57,6 +57,8 @@ test("the right password allows the visitor's address and redirects back", async
   expect(answer).toMatch(/^HTTP\/1.1 303 See Other\r\nLocation: \/a\?b\r\n/);
   expect(await ask('GET /a?b')).toMatch(/hello$/);
   expect(reached).toEqual(['GET /a?b HTTP/1.1']);
+  const longest = `/${'x'.repeat(2047)}`;
+  expect(await ask(`POST ${PATH}`, [urlencoded], form({ password, to: longest }))).toContain(`\r\nLocation: ${longest}\r\n`);
   const line = await rig.log.line(/a visitor's address was allowed by the password/);
   expect(line).toMatchObject({ clientId: 1, address: '127.0.0.1' });
   expect(JSON.stringify(rig.log.entries)).not.toContain('mark');
@@ -184,6 +186,8 @@ test('six addresses that guess do not lock out other visitors of the client', as
   const say = (address: string, guess: string) => ask(`POST ${PATH}`, [urlencoded, `X-Forwarded-For: ${address}`], form({ password: guess }), TRUSTED_PROXY);
   for (let n = 0; n < 6; n++) await Promise.all(Array.from({ length: 10 }, () => say(`198.51.100.${n}`, 'wrong')));
   expect(await say('198.51.100.1', password)).toMatch(/^HTTP\/1.1 4/);
+  // They guess for the client, whichever of its hosts they ask.
+  expect(attempts.lockouts(Date.now())).toContainEqual(expect.objectContaining({ kind: 'name', source: 'client 1' }));
   expect(await say('198.51.100.77', password)).toMatch(/^HTTP\/1.1 303 /);
   for (let n = 0; n < 6; n++) attempts.free({ kind: 'address', source: `198.51.100.${n}` }, Date.now());
   attempts.free({ kind: 'name', source: 'client 1' }, Date.now());

@@ -10,6 +10,7 @@ import { HandshakeQueue } from '../../../src/engine/limits/handshake-queue.ts';
 import { ProxiedSockets } from '../../../src/engine/vhost/proxied-sockets.ts';
 import { visitorOf } from '../../../src/engine/vhost/target/request-fields.ts';
 import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
+import type { PairOrigin } from '../../../src/wire/socket-pair.ts';
 import { covering } from '../../support/certificates.ts';
 import { Child, endChildren } from '../../support/child.ts';
 import { EmptySocket } from '../../support/empty-socket.ts';
@@ -102,11 +103,11 @@ test('a header that never arrives has the timeout of a head', async () => {
   expect(await exchange(httpPort, 'PROXY TCP4')).toBe('');
 });
 
-test('a server that ends closes connections of proxies whose header has not arrived', async () => {
+test.each(['drain', 'close'] as const)('a server that ends closes connections of proxies whose header has not arrived: %s', async (end) => {
   const { httpPort, server } = await start({ timing: { ...VHOST_TIMING, headMs: 600_000 } });
   const waiting = exchange(httpPort, 'PROXY TCP4');
   expect(await exchange(httpPort, V1 + get)).toMatch(/hello$/);
-  await server.close();
+  await server[end]();
   expect(await waiting).toBe('');
 });
 
@@ -157,6 +158,15 @@ test('what a proxy has begun is no longer timed, counted or closed at the end on
   }
 });
 
+/** A visitor over TLS, through a proxy that sends the header of version 2. */
+async function secureVisitor(httpsPort: number, servername: string, ALPNProtocols?: string[]): Promise<tls.TLSSocket> {
+  const raw = net.connect(httpsPort, '127.0.0.1');
+  raw.write(V2, 'latin1');
+  const socket = tls.connect({ socket: raw, servername, ALPNProtocols, rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
 test('over TLS the header goes before the hello: HTTP/1.1, HTTP/2, and TLS that is passed through', async () => {
   const queued = jest.spyOn(HandshakeQueue.prototype, 'next');
   const { httpsPort, seen, gated } = await start({
@@ -165,13 +175,7 @@ test('over TLS the header goes before the hello: HTTP/1.1, HTTP/2, and TLS that 
       return undefined;
     },
   });
-  const secure = async (servername: string, ALPNProtocols?: string[]): Promise<tls.TLSSocket> => {
-    const raw = net.connect(httpsPort, '127.0.0.1');
-    raw.write(V2, 'latin1');
-    const socket = tls.connect({ socket: raw, servername, ALPNProtocols, rejectUnauthorized: false });
-    await once(socket, 'secureConnect');
-    return socket;
-  };
+  const secure = (servername: string, ALPNProtocols?: string[]) => secureVisitor(httpsPort, servername, ALPNProtocols);
   const first = await secure(name);
   first.write(get);
   expect(String(await readAll(first))).toMatch(/hello$/);
@@ -185,6 +189,19 @@ test('over TLS the header goes before the hello: HTTP/1.1, HTTP/2, and TLS that 
   // Each has its turn among the handshakes of the visitor's address.
   expect(queued.mock.calls).toEqual([['session', '192.0.2.7'], ['session', '192.0.2.7']]);
   queued.mockRestore();
+});
+
+test('a target is dialed for the address and the port of the visitor, by each protocol', async () => {
+  const dialed: unknown[] = [];
+  const dial = (_entry: unknown, { remoteAddress, remotePort }: PairOrigin): undefined => void dialed.push([remoteAddress, remotePort]);
+  const { httpPort, httpsPort } = await start({ dial, dialSecure: dial });
+  await exchange(httpPort, V1 + get);
+  const second = await secureVisitor(httpsPort, name, ['h2']);
+  const session = http2.connect(`https://${name}`, { createConnection: () => second });
+  await once(session.request({ ':path': '/' }).resume(), 'end');
+  session.close();
+  await expect(secureVisitor(httpsPort, 'passed.example.org')).rejects.toThrow(/ECONNRESET|disconnected/);
+  expect(dialed).toEqual(Array.from({ length: 3 }, () => ['192.0.2.7', 12_345]));
 });
 
 /** Sends requests through a program in front of both ports, each from another address. @param front starts the program @returns what the target receives about the visitors */

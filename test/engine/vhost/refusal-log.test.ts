@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { RefusalLog } from '../../../src/engine/vhost/response/refusal-log.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
 import { exchange, startVhost } from '../../support/vhost.ts';
@@ -34,6 +34,32 @@ test('the next second has lines of its own again', () => {
   refusals.flush();
   expect(note(1)).not.toBe(before);
   expect(log.entries.map(({ more }) => more).filter(Boolean)).toEqual([10]);
+  for (let hostId = 1; hostId <= 200; hostId++) note(hostId);
+  refusals.flush();
+  expect(note(2)).not.toBe(note(1));
+});
+
+test('a second begins with its first refusal, and ends by itself', () => {
+  jest.useFakeTimers();
+  try {
+    const { log, refusals, note } = start();
+    const more = () => log.entries.map((entry) => entry['more']).filter(Boolean);
+    for (let count = 0; count < 12; count++) note(1);
+    jest.advanceTimersByTime(999);
+    expect(more()).toEqual([]);
+    jest.advanceTimersByTime(1);
+    expect(more()).toEqual([2]);
+    note(1);
+    jest.advanceTimersByTime(500);
+    refusals.flush();
+    for (let count = 0; count < 13; count++) note(1);
+    jest.advanceTimersByTime(999);
+    expect([more(), log.entries.length]).toEqual([[2], 10 + 1 + 1 + 10]);
+    jest.advanceTimersByTime(1);
+    expect([more(), jest.getTimerCount()]).toEqual([[2, 3], 0]);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 test('requests that share an id are counted in the log before the server has ended', async () => {

@@ -8,6 +8,7 @@ import { Field } from '../../../src/engine/http/field.ts';
 import { prefersJson } from '../../../src/engine/vhost/response/refusal.ts';
 import { formatOwnResponse, httpsRedirect } from '../../../src/engine/vhost/response/own-response.ts';
 import { covering } from '../../support/certificates.ts';
+import { eventually } from '../../support/eventually.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
 import { CLIENT, fresh, storedState } from '../../support/tunnel.ts';
 import { exchange, hostOf, startLastingOrigin, startVhost } from '../../support/vhost.ts';
@@ -102,6 +103,17 @@ test('a request that is cut off by the flow limit before its response gets an er
     /^HTTP\/1.1 503 [^]*used up its traffic/,
   );
   expect(rig.engine.hostState(HOST_ID)?.inletBytes).toBeGreaterThan(3000);
+  await remove();
+});
+
+test('a request that is cut off since its visitor is no longer on the list gets an error, not the page that asks for the password', async () => {
+  await rig.client({});
+  const remove = await rig.host({ id: HOST_ID, targets: [mute] });
+  const answer = exchange(rig.httpPort, `${get}\r\n\r\n`);
+  await eventually(() => rig.engine.hostState(HOST_ID)?.connections, (count) => count === 1);
+  await rig.client({ ipWhite: true, ipWhitePassword: 'word' });
+  expect(await answer).toMatch(/^HTTP\/1.1 50[23] /);
+  await rig.client({});
   await remove();
 });
 
@@ -217,6 +229,7 @@ describe('each refusal is a page that says who can fix it, or JSON, with an id t
 
   test('a redirect to HTTPS names the port only where it is not the usual one', () => {
     const place = { host: 'a.example.test:8000', path: '/x?y' };
+    expect(httpsRedirect({ ...place, host: 'a.example.test:' }, 443)).toEqual(httpsRedirect(place, 443));
     expect(formatOwnResponse(httpsRedirect(place, 443), false).toString()).toMatch(/\r\nLocation: https:\/\/a\.example\.test\/x\?y\r\n/);
     expect(formatOwnResponse(httpsRedirect(place, 8443), false).toString()).toMatch(/\r\nLocation: https:\/\/a\.example\.test:8443\/x\?y\r\n/);
   });

@@ -5,6 +5,7 @@ import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
 import tls from 'node:tls';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { covering } from '../../support/certificates.ts';
+import { EmptySocket } from '../../support/empty-socket.ts';
 import { eventually } from '../../support/eventually.ts';
 import { flood, frames, silentHttp2 } from '../../support/http2-frames.ts';
 import { closed, visit } from '../../support/target.ts';
@@ -12,6 +13,7 @@ import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
 import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
 import { Http2Outbound } from '../../../src/engine/vhost/response/http2-outbound.ts';
 import { Http2Session } from '../../../src/engine/vhost/request/http2-session.ts';
+import { encodeDialResult } from '../../../src/wire/dial-result.ts';
 import { UnreadAccount, UnreadAccounts } from '../../../src/engine/vhost/unread-account.ts';
 
 const host = 'x.p.example.com';
@@ -235,7 +237,39 @@ test('while a target takes no more of an upload, what its visitor may still send
     stream.close(http2.constants.NGHTTP2_CANCEL);
     expect(await eventually(sum, (bytes) => bytes === 0)).toBe(0);
   }
+  // After an early response only this is held.
+  const target = new EmptySocket();
+  target.write = () => false;
+  const early = await startVhost([hostOf({ host: '*.p.example.com', targets: ['nowhere:1'], ...pem })], { dial: () => target });
+  const upload = (await session(early.httpsPort, 0)).client.request({ ':path': '/', ':method': 'POST' }, { endStream: false });
+  upload.on('error', () => undefined).write('a part');
+  expect(await eventually(sum, (bytes) => bytes === 256 * 1024)).toBe(256 * 1024);
+  target.sink?.onData(Buffer.concat([encodeDialResult('connected'), Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')]));
+  expect(await eventually(sum, (bytes) => bytes === 2)).toBe(2);
   added.mockRestore();
+});
+
+test('a visitor with too many unread heads gets no interim responses, and the response itself when it has read', async () => {
+  const [adds, waits] = [jest.spyOn(Http2Outbound.prototype, 'add'), jest.spyOn(Http2Outbound.prototype, 'wait')];
+  const origin = await startRawOrigin((_text, socket) => socket.write('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+  const { ask } = await session(httpsPort);
+  const asked = () => {
+    const heads: unknown[] = [];
+    const stream = ask();
+    for (const event of ['headers', 'response']) stream.on(event, (headers: http2.IncomingHttpHeaders) => heads.push(headers[':status']));
+    return { heads, over: stream.resume().toArray() };
+  };
+  const first = asked();
+  await first.over;
+  let full = true;
+  Object.defineProperty(adds.mock.contexts[0], 'full', { get: () => full });
+  const second = asked();
+  await eventually(() => waits.mock.calls.length, (count) => count === 1);
+  full = false;
+  await second.over;
+  expect([first.heads, second.heads]).toEqual([[103, 200], [200]]);
+  for (const mock of [adds, waits]) mock.mockRestore();
 });
 
 test('interim responses over HTTP/2 are at most 16, too; then the target does not answer properly', async () => {
