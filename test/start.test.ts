@@ -3,6 +3,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { expect, jest, test } from '@jest/globals';
 import { engineSettings } from '../src/engine-settings.ts';
+import { GENERATE_CERTIFICATE, ownCommand, ownProgram } from '../src/own-program.ts';
 import { openPorts } from '../src/open-ports.ts';
 import { readyMessage } from '../src/ready-message.ts';
 import { newProgram, runProgram } from '../src/program.ts';
@@ -181,6 +182,19 @@ test('the ready message says where everything is reached, what was generated, an
   ]);
   expect(shown[14]).toBe('  AUTH_KEY=a');
   writeFileSync(path.join(directory, 'secrets.json'), JSON.stringify({ authKey: 'kept' }));
-  expect(message({}, { ADIT_AUTH_KEY: 'kept' })[9]).toContain(`secrets.json)`);
+  expect(message({}, { ADIT_AUTH_KEY: 'kept' })[9]).toContain('secrets.json)');
+  expect(message({})[9]).toBe('  AUTH_KEY=...the auth key you set...');
   expect(message({}, { ADIT_AUTH_KEY: '' }).at(-2)).toBe('Signed API calls are off: no auth key is set.');
+});
+
+test('child processes run the same program with the same flags of Node, except those that only one process can have', () => {
+  const { execArgv, argv } = process;
+  try {
+    process.execArgv = ['--inspect=9229', '--cpu-prof', '--liftoff-only', '--heap-prof', '--prof'];
+    process.argv = [process.execPath, '/opt/adit/main.js', 'server'];
+    expect(ownCommand(GENERATE_CERTIFICATE)).toEqual([process.execPath, '--liftoff-only', '/opt/adit/main.js', 'generate-certificate']);
+    expect(ownProgram()).toEqual([process.execPath, '/opt/adit/main.js']);
+  } finally {
+    Object.assign(process, { execArgv, argv });
+  }
 });

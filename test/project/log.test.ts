@@ -46,3 +46,42 @@ test('external text neither starts a line nor moves the cursor', () => {
   expect(printed.trimEnd()).toMatch(/^[\x20-\x7e]+$/);
   expect(printed).toContain('agent \\u000a2026 ERROR forged \\u001b[2J');
 });
+
+test('secrets are left out of entries, at any depth that entries have', () => {
+  const write = jest.spyOn(process.stderr, 'write').mockImplementation(() => true);
+  try {
+    const log = createLogs({ logLevel: parseLogLevels('info'), logFormat: 'text' })('http');
+    for (const key of ['authKey', 'auth_key', 'authCryptKey', 'adminPassword', 'password', 'vkey', 'authorization', 'cookie', 'databaseUrl']) {
+      const secret = { [key]: 'hush' };
+      log.info({ ...secret, one: secret, another: { two: secret } }, key);
+    }
+    const lines = write.mock.calls.map(([text]) => String(text));
+    expect(lines.filter((text) => text.includes('hush') || text.split('(secret)').length !== 4)).toEqual([]);
+    expect(lines).toHaveLength(9);
+  } finally {
+    write.mockRestore();
+  }
+});
+
+test('changes of state are lines of JSON on stdout if they are asked for, and all else stays on stderr', () => {
+  const [out, err] = [process.stdout, process.stderr].map((stream) => jest.spyOn(stream, 'write').mockImplementation(() => true));
+  const printed = (spy = out) => spy?.mock.calls.splice(0).map(([text]) => String(text)) ?? [];
+  try {
+    const log = (states: boolean, logFormat: 'text' | 'json' = 'text') => createLogs({ logLevel: parseLogLevels('info'), logFormat }, states)('agent');
+    const write = (to: ReturnType<typeof log>) => {
+      to.info({ state: { state: 'connected' }, server: 'a:1' }, 'connected to a:1');
+      to.warn('another entry');
+      return [printed(), printed(err)];
+    };
+    const [states, others] = write(log(true));
+    expect(states?.map((text) => JSON.parse(text))).toEqual([{ time: expect.any(String), server: 'a:1', state: 'connected', text: 'connected to a:1' }]);
+    expect(others).toEqual([expect.stringMatching(/ WARN {2}agent: another entry\n$/)]);
+    const [json, otherJson] = write(log(true, 'json'));
+    expect([json?.length, otherJson?.map((text) => JSON.parse(text))]).toEqual([1, [expect.objectContaining({ level: 'warn', msg: 'another entry' })]]);
+    const [none, all] = write(log(false));
+    expect([none, all]).toEqual([[], [expect.stringMatching(/ connected to a:1 server=a:1\n$/), expect.stringContaining('another entry')]]);
+  } finally {
+    out?.mockRestore();
+    err?.mockRestore();
+  }
+});

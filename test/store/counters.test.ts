@@ -333,6 +333,13 @@ eachDialect('counters', (databases) => {
     await db.loggedCommit.deleteMany({ where: { seq: { gt: seq } } }); // the store stays
   });
 
+  test('and all other changes are in a transaction that the database ends if its server sends nothing for 3 s, or for a minute if it computes', async () => {
+    const store = await databases.openEmpty();
+    const silence = (long: boolean) =>
+      store.transaction((tx) => tx.$queryRaw`SELECT current_setting('idle_in_transaction_session_timeout') AS ms`, { changes: () => [], long });
+    expect([await silence(false), await silence(true)]).toEqual([[{ ms: '3s' }], [{ ms: '1min' }]]);
+  });
+
   test('and resets exclude each other, but servers that store counters do not', async () => {
     const store = await databases.openEmpty();
     const [id = 0] = await seedClients(store, 1);

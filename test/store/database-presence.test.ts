@@ -79,7 +79,7 @@ describeWith('initdb', 'servers on a PostgreSQL database', () => {
     await server.close();
   });
 
-  test('log once why they cannot connect again', async () => {
+  test('log why they cannot connect again, once for each outage', async () => {
     const { url } = await databases.create();
     const log = new LogRecorder();
     const server = await DatabasePresence.open({ url, log: log.logger, alone: false, onSilent: () => undefined, onLost: () => undefined });
@@ -88,14 +88,17 @@ describeWith('initdb', 'servers on a PostgreSQL database', () => {
     other.pathname = '/postgres';
     const administrator = new pg.Client({ connectionString: other.href });
     await administrator.connect();
-    await administrator.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS false`);
-    await administrator.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
-    const refused = await log.line(/cannot be restored/);
-    expect(refused).toMatchObject({ reason: expect.stringMatching(/not currently accepting connections/) });
-    const restored = log.next(/was restored/);
-    await administrator.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS true`);
-    await restored;
-    expect(log.entries.filter(({ msg }) => /cannot be restored/.test(msg))).toEqual([refused]);
+    const refused = [];
+    for (let outage = 0; outage < 2; outage++) {
+      const [restored, notRestored] = [log.next(/was restored/), log.next(/cannot be restored/)];
+      await administrator.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS false`);
+      await administrator.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+      refused.push(await notRestored);
+      await administrator.query(`ALTER DATABASE "${name}" ALLOW_CONNECTIONS true`);
+      await restored;
+    }
+    for (const { reason } of refused) expect(reason).toMatch(/not currently accepting connections/);
+    expect(log.entries.filter(({ msg }) => /cannot be restored/.test(msg))).toEqual(refused);
     await Promise.all([server.close(), administrator.end()]);
   });
 });

@@ -172,4 +172,19 @@ describeWith('initdb', 'nodes on PostgreSQL', () => {
     await store.prune({ audit: 1, traffic: { minute: 1, hour: 1, day: 1 } });
     expect((await store.db.node.findMany()).map(({ name }) => name)).toEqual(['two']);
   });
+
+  test('that are away for at most an hour find what was committed since, and others always the last commit', async () => {
+    const store = await databases.openEmpty();
+    const { db } = store;
+    const { seq, token: first } = await db.loggedCommit.findFirstOrThrow();
+    const commits = [61, 59].map((minutes, index) => ({ seq: seq + BigInt(index + 1), token: `${minutes}`, at: new Date(Date.now() - minutes * 60_000) }));
+    await db.loggedCommit.createMany({ data: commits.map((commit) => ({ ...commit, changes: '[]', firstEntry: 0, lastEntry: 0 })) });
+    const left = async () => {
+      await store.prune({ audit: 1, traffic: { minute: 1, hour: 1, day: 1 } });
+      return (await db.loggedCommit.findMany({ orderBy: { seq: 'asc' } })).map(({ token }) => token);
+    };
+    expect(await left()).toEqual([first, '59']);
+    await db.loggedCommit.updateMany({ data: { at: new Date(0) } });
+    expect(await left()).toEqual(['59']);
+  });
 });

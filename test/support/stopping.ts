@@ -13,8 +13,8 @@ export async function stopping(options?: ServeOptions) {
   return { ...served, visitor };
 }
 
-/** SIGTERM lets an open connection finish, refuses new ones, and ends the server with exit code 0. */
-export async function expectDrained(options?: ServeOptions): Promise<void> {
+/** SIGTERM lets an open connection finish, refuses new ones, and ends the server with exit code 0. @returns what the server has printed */
+export async function expectDrained(options?: ServeOptions): Promise<string> {
   const { server, tunnel, visitor } = await stopping(options);
   for (const port of [tunnel.port, server.httpPort]) await eventuallyAsync(() => refusal(port), (reason) => reason === 'ECONNREFUSED');
   expect(await roundTrip(visitor, 'during')).toBe('during');
@@ -22,4 +22,5 @@ export async function expectDrained(options?: ServeOptions): Promise<void> {
   visitor.end('the last words');
   expect((await rest).toString()).toBe('the last words');
   expect(await server.child.exited).toEqual({ code: 0, signal: null });
+  return server.child.output;
 }
