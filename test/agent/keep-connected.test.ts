@@ -41,7 +41,7 @@ afterEach(async () => {
 const refusal = (more: Partial<Refusal> = {}) => new HandshakeError('refused', 'refused', { refusal: { code: 'unknown-key', text: 'no such key', ...more } });
 
 /** A connection that is kept with servers that answer as `outcome` says. @param random the jitter */
-function keep(servers: string, outcome: (attempt: Attempt, count: number) => Outcome | Promise<Outcome>, random = 0) {
+function keep(servers: string, outcome: (attempt: Attempt, count: number) => Outcome | Promise<Outcome>, random = 0, overTls = false) {
   const log = new LogRecorder();
   const attempts: Attempt[] = [];
   const times: number[] = [];
@@ -49,7 +49,7 @@ function keep(servers: string, outcome: (attempt: Attempt, count: number) => Out
   const waiting: Array<() => void> = [];
   const kept = new KeptConnection<FakeSession>({
     servers: parseServerList(servers) ?? [],
-    overTls: false,
+    overTls,
     log: log.logger,
     random: () => random,
     open: async (attempt) => {
@@ -150,6 +150,21 @@ test('after a session with one of several servers another one comes first', asyn
   (await session(1)).end('', 'over');
   await session(2);
   expect(attempts.map(({ server }) => server.host)).toEqual([A, B]);
+});
+
+test.each([[false, 2], [true, 22]])('over TLS: %s, one that the first server has reported is dialed at port %i', async (overTls, port) => {
+  const { attempts, session } = keep(
+    `${A}:1`,
+    (attempt) => {
+      attempt.onServers({ servers: [{ host: B, port: 2, tlsPort: 22 }], here: false });
+      return 'session';
+    },
+    0,
+    overTls,
+  );
+  (await session(1)).end('', 'over');
+  await session(2);
+  expect(attempts[1]?.server).toEqual({ host: B, port });
 });
 
 test('servers that cannot be reached, or refuse for a reason of their own, are passed over', async () => {

@@ -2,16 +2,11 @@ import process from 'node:process';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 import { expect, jest, test } from '@jest/globals';
-import { Bridge, type BridgeTiming } from '../../src/engine/bridge/bridge.ts';
+import type { BridgeTiming } from '../../src/engine/bridge/bridge.ts';
 import { HandshakePlaces, PLACE_LIMITS } from '../../src/engine/bridge/handshake-places.ts';
-import { Clients } from '../../src/engine/client-index.ts';
 import { HandshakeQueue } from '../../src/engine/limits/handshake-queue.ts';
-import { Attempts } from '../../src/rules/attempts.ts';
-import { netBackend } from '../../src/wire/net-socket.ts';
-import type { ByteSocket, ListenOptions } from '../../src/wire/socket.ts';
-import { covering } from '../support/certificates.ts';
+import { startBridge } from '../support/bridge.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
-import { LogRecorder } from '../support/log-recorder.ts';
 
 function places(limits = { total: 4, perAddress: 2, minAgeMs: 500 }) {
   const clock = { now: 0 };
@@ -148,34 +143,14 @@ test('a network of IPv6 counts as one address, of which each has a quarter of al
   expect([enter('192.0.2.4') !== undefined, all.size]).toEqual([true, 4096]);
 });
 
-/** A bridge without a network. @returns lets a connection come that says nothing */
+/** A bridge to which connections come that say nothing. */
 async function bridgeOf(timing: Partial<BridgeTiming>) {
-  let onSocket: (socket: ByteSocket) => void = () => undefined;
-  const listen = async (options: ListenOptions) => {
-    ({ onSocket } = options);
-    return { host: options.host, port: options.port, close: () => Promise.resolve(), renew: () => undefined };
-  };
-  const bridge = new Bridge({
-    sockets: { ...netBackend, listen },
-    log: new LogRecorder().logger,
-    now: Date.now,
-    clients: new Clients(),
-    declarations: () => undefined,
-    overview: () => [],
-    visited: () => undefined,
-    attempts: new Attempts(),
-    timing,
-    onTraffic: () => undefined,
-    onHealth: () => undefined,
-    onSeen: () => undefined,
-    nodes: () => undefined,
-  });
-  await bridge.listen({ host: '127.0.0.1', port: 1, tls: { port: 2, identity: covering } });
+  const { bridge, comes } = await startBridge({ timing });
   return {
     bridge,
     comes: (): EmptySocket => {
       const socket = new EmptySocket();
-      onSocket(socket);
+      comes(socket);
       return socket;
     },
   };

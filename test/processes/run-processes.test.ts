@@ -1,3 +1,5 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
@@ -140,4 +142,23 @@ test.each([{}, { NUMBER_OF_ADIT_PROCESS: '0' }])('a server that another program 
   undo.push(() => void Object.assign(process, { send }));
   process.send = () => true;
   expect(ownProcess(environment)).toBeUndefined();
+});
+
+test('a server process heeds no signals, and ends at once with the one that has started it', async () => {
+  const file = path.join(directory, 'alone');
+  const child = fork(program, [file, '0', '0'], {
+    env: { ...process.env, NUMBER_OF_ADIT_PROCESS: '1' },
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  if (!child.stderr) throw new Error('it is read');
+  let errors = '';
+  child.stderr.on('data', (text) => (errors += String(text)));
+  const over = Promise.all([once(child, 'exit'), once(child.stderr, 'end')]);
+  // It asks for its first port.
+  await once(child, 'message');
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) child.kill(signal);
+  child.disconnect();
+  const [exited] = await over;
+  expect([exited, errors]).toEqual([[1, null], '']);
 });

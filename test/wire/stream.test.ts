@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { Frame, FrameReader, type FrameType } from '../../src/wire/frames.ts';
 import { Mux, type MuxOptions } from '../../src/wire/mux.ts';
 import { type StreamHooks, StreamResetError } from '../../src/wire/stream.ts';
@@ -86,6 +86,16 @@ function promoted(hooks?: StreamHooks) {
   lend(all.local, 'moved');
   return all;
 }
+
+test('what came before its socket was there, the end included, comes in its order', () => {
+  const { mux, stream, local } = session();
+  mux.onData(frame(Frame.DATA, [1, 2]));
+  mux.onData(frame(Frame.FIN));
+  const ends: string[] = [];
+  jest.spyOn(local, 'end').mockImplementation(() => void ends.push(local.received));
+  stream.join(local);
+  expect(ends).toEqual(['0102']);
+});
 
 test('the end of a data connection alone is no end: that of a killed agent ends too', () => {
   const { mux, local, data } = moved();

@@ -481,7 +481,7 @@ export class Bridge {
       onGone: (gone, atFault) => {
         this.#standbys.delete(gone);
         if (atFault) entry.sessionBroken(this.#options.now());
-        if (entry.standby === gone) entry.standby = undefined;
+        entry.standby = undefined;
       },
     });
     this.#standbys.add(session);

@@ -50,8 +50,9 @@ export class HandshakePlaces {
   enter(from: string, evict: () => void): Place | undefined {
     const address = networkOf(from, 64);
     const { total, perAddress } = this.#limits;
-    const full = (this.#byAddress.get(address) ?? 0) >= perAddress ? this.#waitingOf.get(address) : this.#places.size >= total ? this.#waiting : undefined;
-    if (full === undefined ? this.#isFull(address) : !this.#evictOldest(full)) return undefined;
+    const isFull = (this.#byAddress.get(address) ?? 0) >= perAddress;
+    const others = isFull ? this.#waitingOf.get(address) ?? [] : this.#places.size >= total ? this.#waiting : undefined;
+    if (others && !this.#evictOldest(others)) return undefined;
     const place: Place = { address, since: this.#now(), evict };
     this.#places.add(place);
     this.#byAddress.set(address, (this.#byAddress.get(address) ?? 0) + 1);
@@ -62,11 +63,7 @@ export class HandshakePlaces {
     return place;
   }
 
-  #isFull(address: string): boolean {
-    return this.#places.size >= this.#limits.total || (this.#byAddress.get(address) ?? 0) >= this.#limits.perAddress;
-  }
-
-  #evictOldest(places: ReadonlySet<Place>): boolean {
+  #evictOldest(places: Iterable<Place>): boolean {
     for (const place of places) {
       if (this.#now() - place.since < this.#limits.minAgeMs) return false;
       this.leave(place);
