@@ -39,7 +39,6 @@ export function createApi(
   const { store, live } = services;
   departure.signal.addEventListener('abort', () => live.close());
   const callers = createCallers({ services, settings });
-  let requests = 0;
   const app = createApp({
     settings,
     graphql: createGraphql({ services, settings, callers }),
@@ -49,7 +48,7 @@ export function createApi(
       callers,
       log: logs('legacy'),
       nextSlice: (address) => services.timeSlices.next(address),
-      contextFor: (caller) => createContext(services, caller, `legacy-${++requests}`),
+      contextFor: (caller) => createContext(services, caller),
     }),
     metrics: metricsRoute({ numbers: () => numbersOf(engine, services, departure) }, callers, { version, node }),
     health: {

@@ -28,13 +28,12 @@ export function agentFiles(services: Services, { dataDir }: Pick<Settings, 'data
   const files = new Map<string, ServedFile>([[AGENT, new ServedFile(fileURLToPath(packageFile(`dist/agent/${AGENT}`)))]]);
   for (const name of EXECUTABLES) files.set(name, new ServedFile(path.join(dataDir, 'agent', name)));
   const template = readFileSync(packageFile('src/http/agent-install/install.sh'), 'utf8');
-  let requests = 0;
 
   const router = Router();
   for (const [name, file] of files) router.get(`/${name}`, (_request, response, next) => file.send(response, next));
   return router
     .get('/install.sh', async (_request, response) => {
-      const context = createContext(services, { kind: 'anonymous' }, `install-${++requests}`);
+      const context = createContext(services, { kind: 'anonymous' });
       const api = trustedApi(services.settings.api, await context.serverName());
       if (api === undefined) {
         plain(
@@ -55,7 +54,7 @@ export function agentFiles(services: Services, { dataDir }: Pick<Settings, 'data
         plain(response, 400, 'send the form fields code and machine');
         return;
       }
-      const context = createContext(services, { kind: 'anonymous', address: received.ip ?? '' }, `enrol-${++requests}`);
+      const context = createContext(services, { kind: 'anonymous', address: received.ip ?? '' });
       try {
         const { server, fingerprint, vkey } = await useEnrolment(context, body.data.code, body.data.machine);
         plain(response, 200, `server=${server}\nfingerprint=${fingerprint}\nvkey=${vkey}\n`);

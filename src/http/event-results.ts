@@ -44,7 +44,10 @@ export class EventResults implements AsyncIterableIterator<ExecutionResult> {
     this.#events = events[Symbol.asyncIterator]();
     this.#options = options;
     const { response, stalledMs } = options;
-    response.once('close', () => void this.return());
+    const end = (): void => void this.return();
+    response.once('close', end);
+    // The reader may have left while the subscription began.
+    if (response.closed) end();
     // A reader that doesn't read would not receive the error either.
     if (events instanceof EventQueue) {
       events.onOverflow = () => {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Response } from 'express';
 import { createSourceEventStream, execute, type ExecutionArgs, type ExecutionResult, getOperationAST, GraphQLError } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
@@ -38,7 +37,7 @@ export function runOperations(services: Services, stalledMs: number): Plugin<Ori
     // Parsing and validation may have used up the time slice.
     await timeSlices.next(share);
     try {
-      return await results.of(execute({ ...args, contextValue: createContext(services, caller, randomUUID(), results) }));
+      return await results.of(execute({ ...args, contextValue: createContext(services, caller, results) }));
     } catch (error) {
       return refused(error);
     }
@@ -57,7 +56,7 @@ export function runOperations(services: Services, stalledMs: number): Plugin<Ori
       const cost = costOfOperation(args, limits.eventCost);
       setSubscribeFn(async (given: ExecutionArgs) => {
         if (cost > limits.eventCost) return inItsStream(tooCostly(limits.eventCost));
-        const events = await createSourceEventStream({ ...given, contextValue: createContext(services, caller, randomUUID()) });
+        const events = await createSourceEventStream({ ...given, contextValue: createContext(services, caller) });
         if (!(Symbol.asyncIterator in events)) return inItsStream(events);
         endSlot();
         return new EventResults(events, {

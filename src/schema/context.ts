@@ -21,8 +21,6 @@ import type { Work } from './writes/writes.ts';
 /** The context of resolvers. Created for each request, including legacy ones, so its parts are created on first use. */
 export class Context {
   readonly caller: Caller;
-  /** Identifies the request in the log. */
-  readonly requestId: string;
   readonly store: StoreToRead;
   readonly engine: EngineFace;
   readonly settings: SchemaSettings;
@@ -34,16 +32,14 @@ export class Context {
   readonly #isDryRun: boolean;
   #loaders: Loaders | undefined;
   #walk: ListWalk | undefined;
-  #log: Logger | undefined;
   #serverName: Promise<string> | undefined;
   #counts: Promise<Counts> | undefined;
 
-  constructor(services: Services, caller: Caller, requestId: string, results?: ResultLimits, isDryRun = false) {
+  constructor(services: Services, caller: Caller, results?: ResultLimits, isDryRun = false) {
     this.#services = services;
     this.#isDryRun = isDryRun;
     this.results = results;
     this.caller = caller;
-    this.requestId = requestId;
     this.store = services.store;
     this.engine = services.engine;
     this.settings = services.settings;
@@ -69,7 +65,7 @@ export class Context {
 
   /** The context of a mutation with `dryRun`: its writes run all checks, and are rolled back. */
   get dryRun(): Context {
-    return new Context(this.#services, this.caller, this.requestId, this.results, true);
+    return new Context(this.#services, this.caller, this.results, true);
   }
 
   /** The configured name or address of the server for agents and visitors; '' = none. Cached. */
@@ -163,12 +159,6 @@ export class Context {
     return this.#services.live;
   }
 
-  /** Clears cached lookups between two events of a subscription. @returns the event */
-  forgetLookups<T>(event: T): T {
-    this.#loaders = undefined;
-    return event;
-  }
-
   /** Resolves when the stored state of the engine is at most one second old. */
   freshState(): Promise<void> {
     return this.#services.freshState();
@@ -179,9 +169,8 @@ export class Context {
     return this.#services.store.follower.lookIn(tx);
   }
 
-  /** The log, with the request's id. */
   get log(): Logger {
-    return this.#log ??= this.#services.log.child({ requestId: this.requestId });
+    return this.#services.log;
   }
 }
 
@@ -191,6 +180,6 @@ async function serverNameOf({ publicUrl }: SchemaSettings, { db }: StoreToRead):
 }
 
 /** Creates the context of a request. @param results absent = an operation of the program itself */
-export function createContext(services: Services, caller: Caller, requestId: string, results?: ResultLimits): Context {
-  return new Context(services, caller, requestId, results);
+export function createContext(services: Services, caller: Caller, results?: ResultLimits): Context {
+  return new Context(services, caller, results);
 }

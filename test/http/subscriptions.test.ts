@@ -5,7 +5,7 @@ import { EventRate, eventCostPerSecond } from '../../src/http/event-results.ts';
 import { limits } from '../../src/http/graphql-limits.ts';
 import { newToken } from '../../src/schema/access/tokens.ts';
 import { rowLimits } from '../../src/schema/lists/page.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, eventuallyAsync } from '../support/eventually.ts';
 import { basic, testApps, type TestApp } from '../support/http.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
 import { subscribe } from '../support/sse.ts';
@@ -242,6 +242,81 @@ test('a user has a limited number of subscriptions, and those that leave make ro
   subscriptions[0]?.stop();
   await eventually(() => app.api.services.live.subscribers, (count) => count === 19);
   expect((await subscribe(app, clientChanged, alice.headers)).contentType).toBe('text/event-stream');
+});
+
+test('a subscriber who leaves while the subscription begins takes no place', async () => {
+  const app = await start();
+  const { store, live } = app.api.services;
+  const [id = 0] = await seedClients(store, 1);
+  const opened = jest.spyOn(live, 'everySecondOf');
+  const { byIds } = store;
+  let look = (): void => undefined;
+  const left = new Promise<void>((resolve) => {
+    look = resolve;
+  });
+  const asked = new Promise<void>((resolve) => {
+    // The first step of the subscription is to look whether the client is the caller's.
+    const wait = async (...args: Parameters<typeof byIds>) => {
+      resolve();
+      await left;
+      return byIds.apply(store, args);
+    };
+    jest.spyOn(store, 'byIds').mockImplementationOnce(wait);
+  });
+  const controller = new AbortController();
+  const response = fetch(`${app.url}/graphql`, {
+    method: 'POST',
+    signal: controller.signal,
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...basic() },
+    body: JSON.stringify({ query: `subscription { connectionsEverySecond(clientId: ${id}) { total } }` }),
+  });
+  await asked;
+  const { connections } = app;
+  controller.abort();
+  await expect(response).rejects.toThrow('aborted');
+  await eventually(() => app.connections, (count) => count < connections);
+  look();
+  await eventually(() => opened.mock.calls.length, (count) => count === 1);
+  await eventually(() => live.subscribers, (count) => count === 0);
+});
+
+test('a subscriber who reads gets the error that too many events were waiting', async () => {
+  const app = await start();
+  const ids = await seedClients(app.api.services.store, 258);
+  const events = await subscribe(app, clientChanged, basic());
+  let go = (): void => undefined;
+  const wait = jest.spyOn(EventRate.prototype, 'wait').mockImplementation(() =>
+    new Promise((resolve) => {
+      go = resolve;
+    })
+  );
+  for (const id of ids) app.api.engine.tell('client', id);
+  await eventually(() => app.api.services.live.subscribers, (count) => count === 0);
+  go();
+  expect(await events.next()).toMatchObject({ data: { clientChanged: { id: ids[0] } } });
+  expect(await events.next()).toMatchObject({ errors: [{ extensions: { code: 'SUBSCRIBER_TOO_SLOW' } }] });
+  expect(await events.next()).toBeUndefined();
+  wait.mockRestore();
+});
+
+test('the open connections of a client come once a second, with what their tunnel is at that time; problems as far as they are wanted', async () => {
+  const app = await start();
+  const { engine, services: { store } } = app.api;
+  const [client = 0] = await seedClients(store, 3, () => ({ flowLimit: 1, inletBytes: 2n ** 21n }));
+  const [id = 0] = await seedTunnels(store, client, 1);
+  for (let n = 0; n < 201; n++) engine.addVisitor(client, { kind: 'tunnel', id });
+  const problems = await subscribe(app, 'subscription { problemsChanged(limit: 2) { total rows { code client { remark } } } }', basic());
+  const connections = await subscribe(app, `subscription { connectionsEverySecond(clientId: ${client}) { total rows { id tunnel { remark } } } }`, basic());
+  for (const remark of ['before', 'after']) {
+    await store.db.tunnel.update({ where: { id }, data: { remark } });
+    const rows = Array.from({ length: 200 }, (_, n) => ({ id: n + 1, tunnel: { remark } }));
+    await eventuallyAsync(
+      () => connections.next(),
+      (event) => JSON.stringify(event) === JSON.stringify({ data: { connectionsEverySecond: { total: 201, rows } } }),
+    );
+  }
+  const used = (n: number) => ({ code: 'TRAFFIC_USED_UP', client: { remark: `office ${n}` } });
+  expect(await problems.next()).toEqual({ data: { problemsChanged: { total: 3, rows: [used(1), used(2)] } } });
 });
 
 test('a subscription whose events could return too much is refused, and what its events cost in a second is limited', async () => {

@@ -46,7 +46,7 @@ test.each(reads)('the compiled %s answers what GraphQL answers', async (_, opera
   );
   await seedTunnels(store, client, 3, () => ({ target: '127.0.0.1:1\n127.0.0.1:2' }));
   await seedHosts(store, client, 2);
-  const context = () => createContext(services, { kind: 'admin' }, 'test');
+  const context = () => createContext(services, { kind: 'admin' });
   const wanted = await execute({ schema, document: operation, contextValue: context(), variableValues: variables });
   const settled = await compileOperation(schema, operation)(context(), variables).then((data) => ({ data }), (error: unknown) => ({ error }));
   if (wanted.errors?.[0]) expect(settled).toMatchObject({ error: { message: wanted.errors[0].message } });
@@ -91,9 +91,9 @@ test.each([
 test('a compiled operation fails with what a field failed with, when the others have ended', async () => {
   const { services } = await openTestSchema(databases);
   const run = compileOperation(schema, document('{ clients(limit: 1000) { total } server { bridgePort } }'));
-  await expect(run(createContext(services, { kind: 'admin' }, 'test'), {})).rejects.toMatchObject({ code: 'INVALID_INPUT' });
+  await expect(run(createContext(services, { kind: 'admin' }), {})).rejects.toMatchObject({ code: 'INVALID_INPUT' });
   const refused = compileOperation(schema, document('{ users { total } }'));
-  await expect(refused(createContext(services, { kind: 'anonymous', address: '' }, 'test'), {})).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  await expect(refused(createContext(services, { kind: 'anonymous', address: '' }), {})).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
 });
 
 /** An operation whose fields end so: by a promise's rejection, by a throw, or with a list of promises that an invalid item interrupts. */
@@ -175,7 +175,7 @@ test('variables of another type are refused', async () => {
   const { services } = await openTestSchema(databases);
   const run = compileOperation(schema, document('query ($id: ID!) { client(id: $id) { id } }'));
   for (const variables of [{}, { id: 1.5 }, { id: null }, { id: undefined }]) {
-    await expect(run(createContext(services, { kind: 'admin' }, 'test'), variables)).rejects.toThrow(/\$id/);
+    await expect(run(createContext(services, { kind: 'admin' }), variables)).rejects.toThrow(/\$id/);
   }
 });
 

@@ -63,7 +63,7 @@ eitherDialect('clients', (databases) => {
     const id = await newClient(api);
     const { id: tunnelId } = await store.db.tunnel.create({ data: { clientId: id, mode: 'tcp' } });
     const { id: hostId } = await store.db.host.create({ data: { clientId: id, host: 'a.example.com' } });
-    const context = createContext(api.services, { kind: 'admin' }, 'test');
+    const context = createContext(api.services, { kind: 'admin' });
     const remark = 'changed in it';
     const read = await store.transaction(async (tx) => {
       await tx.client.update({ where: { id }, data: { remark } });

@@ -1,7 +1,4 @@
 import { expect, test } from '@jest/globals';
-import { parse, subscribe } from 'graphql';
-import { createContext } from '../../src/schema/context.ts';
-import { schema } from '../../src/schema/schema.ts';
 import { testDatabases } from '../support/database.ts';
 import { openTestSchema } from '../support/schema.ts';
 
@@ -56,24 +53,4 @@ test('the open connections of a client are paged; cutting one is audited', async
     auditEntries: { rows: [{ resource: 'CONNECTION', action: 'DELETE', resourceId: '2' }] },
   });
   expect(await api.code('mutation { closeConnection(clientId: 1, id: 9) }')).toBe('NOT_FOUND');
-});
-
-test('the open connections of a client are sent once a second: up to 200, with what their tunnel is at that time', async () => {
-  const { services, engine } = await openTestSchema(databases);
-  const { db } = services.store;
-  const { id: clientId } = await db.client.create({ data: { vkey: 'k' } });
-  const { id } = await db.tunnel.create({ data: { clientId, mode: 'tcp', remark: 'before' } });
-  for (let n = 0; n < 201; n++) engine.addVisitor(clientId, { kind: 'tunnel', id });
-  const events = await subscribe({
-    schema,
-    document: parse(`subscription { connectionsEverySecond(clientId: ${clientId}) { total rows { tunnel { remark } } } }`),
-    contextValue: createContext(services, { kind: 'admin' }, 'test'),
-  });
-  if (!(Symbol.asyncIterator in events)) throw new Error('it is refused');
-  for (const remark of ['before', 'after']) {
-    await db.tunnel.update({ where: { id }, data: { remark } });
-    const { value } = await events.next();
-    expect(value).toEqual({ data: { connectionsEverySecond: { total: 201, rows: Array.from({ length: 200 }, () => ({ tunnel: { remark } })) } } });
-  }
-  services.live.close();
 });

@@ -31,9 +31,7 @@ eitherDialect('enrolments', (databases) => {
 
   const use = (api: TestSchema, code: string, n: number, address = `192.0.2.${n}`) => {
     const caller: Caller = { kind: 'anonymous', address };
-    return useEnrolment(createContext(api.services, caller, `use ${n}`), code, machine(n)).catch((error: unknown) =>
-      String(Reflect.get(Object(error), 'code'))
-    );
+    return useEnrolment(createContext(api.services, caller), code, machine(n)).catch((error: unknown) => String(Reflect.get(Object(error), 'code')));
   };
   const given = { clientId: 1, vkey: 'the key of client 1', server: 'adit.example:8025', fingerprint: 'ab'.repeat(32) };
   const refused = 'ENROLMENT_REFUSED';

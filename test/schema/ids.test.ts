@@ -13,7 +13,7 @@ test('ids are text in answers, and text or a number in arguments', async () => {
   const [id = 0] = await seedClients(services.store, 1);
   const source = 'query ($id: ID!) { client(id: $id) { id } }';
   for (const given of [id, String(id)]) {
-    const { data } = await graphql({ schema, source, variableValues: { id: given }, contextValue: createContext(services, { kind: 'admin' }, 'test') });
+    const { data } = await graphql({ schema, source, variableValues: { id: given }, contextValue: createContext(services, { kind: 'admin' }) });
     expect(JSON.stringify(data)).toBe(JSON.stringify({ client: { id: String(id) } }));
   }
 });

@@ -145,7 +145,6 @@ async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): 
     ...settings,
   } as const;
   const callers = createCallers({ services, settings: used });
-  let requests = 0;
   const legacy = createLegacyRouter({
     schema,
     log: log.logger,
@@ -153,7 +152,7 @@ async function startApi(store: TestStore, settings: Partial<ApiSettings> = {}): 
     settings: used,
     callers,
     nextSlice: (address) => services.timeSlices.next(address),
-    contextFor: (caller) => createContext(services, caller, String(++requests)),
+    contextFor: (caller) => createContext(services, caller),
   });
   const app = express().disable('x-powered-by').set('trust proxy', used.trustedProxies).use(forwardedFields(used.trustedProxies)).use(
     used.basePath === '' ? '/' : used.basePath,

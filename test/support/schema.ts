@@ -102,7 +102,7 @@ export async function openSchemaOver(
   const run: SchemaOver['run'] = async (source, variableValues, caller = { kind: 'admin' }) => {
     const document = documentOf(source);
     const { data, errors = [] } = 'kind' in document
-      ? await execute({ schema, document, variableValues, contextValue: createContext(services, caller, 'test') })
+      ? await execute({ schema, document, variableValues, contextValue: createContext(services, caller) })
       : { data: undefined, errors: document };
     // What a caller gets has been through JSON.
     const sent = parseWithNumbers(JSON.stringify(data ?? null));

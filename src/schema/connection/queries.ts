@@ -72,6 +72,6 @@ builder.subscriptionField('connectionsEverySecond', (t) =>
       return context.live.everySecondOf(context.caller, 'client', new Map([[id, id]]), () =>
         context.engine.connections(id, { offset: 0, limit: rowLimits.most }));
     },
-    resolve: (page, _args, context) =>
-      context.forgetLookups(page),
+    resolve: (page) =>
+      page,
   }));

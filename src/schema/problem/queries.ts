@@ -26,5 +26,5 @@ builder.subscriptionField('problemsChanged', (t) =>
       const range = pageRange({ limit });
       return context.live.whenChanged(context.caller, () => context.problems.page(context.caller, range));
     },
-    resolve: (page, _args, context) => context.forgetLookups(page),
+    resolve: (page) => page,
   }));

@@ -60,7 +60,7 @@ builder.subscriptionFields((t) => ({
     description: "Emitted when a client's agent connects or disconnects, and when a client is edited.",
     args: { id: t.arg.id({ description: only }) },
     subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'client', idOf('id', id)),
-    resolve: (event, _args, context) => context.forgetLookups(event),
+    resolve: (event) => event,
   }),
   tunnelChanged: t.field({
     type: TunnelEvent,
@@ -68,7 +68,7 @@ builder.subscriptionFields((t) => ({
     description: "Emitted when a tunnel's listener opens, closes or fails, and when a tunnel is edited.",
     args: { id: t.arg.id({ description: only }) },
     subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'tunnel', idOf('id', id)),
-    resolve: (event, _args, context) => context.forgetLookups(event),
+    resolve: (event) => event,
   }),
   hostChanged: t.field({
     type: HostEvent,
@@ -76,14 +76,14 @@ builder.subscriptionFields((t) => ({
     description: 'Emitted when a host is edited, started or stopped.',
     args: { id: t.arg.id({ description: only }) },
     subscribe: (_root, { id }, { live, caller }) => live.states(caller, 'host', idOf('id', id)),
-    resolve: (event, _args, context) => context.forgetLookups(event),
+    resolve: (event) => event,
   }),
   userChanged: t.field({
     type: UserEvent,
     authScopes: { administrator: true },
     description: 'Emitted when a user is created, edited, disabled or deleted, and when they expire. For administrators.',
     subscribe: (_root, _args, { live, caller }) => live.users(caller),
-    resolve: (id, _args, context) => context.forgetLookups(id),
+    resolve: (id) => id,
   }),
   lockoutsChanged: t.field({
     type: [LockoutType],

@@ -25,7 +25,6 @@ export class AgentDeclarations implements Declarations {
   /** The work of each client's sessions, one after another, so that an agent that reconnects finds its old records deleted. */
   readonly #queues = new Map<number, Promise<unknown>>();
   #stopped = false;
-  #sessions = 0;
 
   /** @param most maximum number of tunnels and hosts that an agent may declare */
   constructor(services: Services, most = MAX_DECLARED) {
@@ -34,7 +33,7 @@ export class AgentDeclarations implements Declarations {
   }
 
   open(clientId: number, address: string): AgentRecords {
-    const context = new Context(this.#services, { kind: 'client', clientId, by: 'vkey', address }, `agent-${++this.#sessions}`);
+    const context = new Context(this.#services, { kind: 'client', clientId, by: 'vkey', address });
     const records = new Records(context, clientId, this.#most);
     // Those of a session with a server that was killed: the agent is here now.
     void this.#inOrder(clientId, () => records.withdrawLeft());
