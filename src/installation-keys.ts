@@ -117,7 +117,6 @@ export class InstallationKeys {
       const [before, after] = [{ id: 'installation', changing: false }, { id: 'installation', changing: true }] as const;
       return [{ resource: 'installationKey', action: 'update', before, after, caller: { kind: 'server' }, at: new Date() }];
     }, { entries: (changes) => changes.map(auditEntry), changes: (changes) => changes.map(loggedOf) });
-    await this.follow();
   }
 
   /**

@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, test } from '@jest/globals';
+import process from 'node:process';
+import { expect, jest, test } from '@jest/globals';
+import { runAgentCommand } from '../../src/agent-commands.ts';
 import { checkConfig } from '../../src/agent/program.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -89,4 +91,33 @@ test('problems are listed with their lines instead', async () => {
   expect(ok).toBe(false);
   expect(text).toMatch(/^.*agent\.toml:5: .*\n$/);
   expect(JSON.parse(await jsonLine())).toEqual({ file, ok: false, problems: [text.trim()] });
+});
+
+test('the command prints what it found to stdout, and problems to stderr unless JSON is wanted, with exit code 1; also if there is no agent to show', async () => {
+  const out = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+  const err = jest.spyOn(process.stderr, 'write').mockImplementation(() => true);
+  const { exitCode, env: { ADIT_RUNTIME_DIR: runtimeDir } } = process;
+  process.env['ADIT_RUNTIME_DIR'] = path.dirname(file);
+  try {
+    const ended = async (flags: Parameters<typeof runAgentCommand>[0]) => {
+      process.exitCode = undefined;
+      await runAgentCommand(flags);
+      const printed = [out, err].map((spy) => spy.mock.calls.splice(0).map(([text]) => String(text)).join(''));
+      return [process.exitCode, ...printed];
+    };
+    writeFileSync(file, 'server = "a:1"\nvkey = "k"\n');
+    expect(await ended({ check: true, config: file })).toEqual([undefined, expect.stringMatching(/./), '']);
+    writeFileSync(file, 'server = 1\n');
+    expect(await ended({ check: true, config: file })).toEqual([1, '', expect.stringContaining('server')]);
+    expect(await ended({ check: true, config: file, json: true })).toEqual([1, expect.stringMatching(/^\{.*\}\n$/), '']);
+    expect(await ended({ status: true })).toEqual([1, 'no agent of this user is running\n', '']);
+    expect(await ended({ status: true, json: true })).toEqual([1, '', '']);
+    await expect(ended({ check: true, server: 'a:1', vkey: 'k' })).rejects.toThrow('--check: give the file');
+  } finally {
+    process.exitCode = exitCode;
+    if (runtimeDir === undefined) delete process.env['ADIT_RUNTIME_DIR'];
+    else process.env['ADIT_RUNTIME_DIR'] = runtimeDir;
+    out.mockRestore();
+    err.mockRestore();
+  }
 });

@@ -1,9 +1,11 @@
+import { once } from 'node:events';
+import net from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { runVisitor } from '../../src/agent/visitor.ts';
 import { endChildren } from '../support/child.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { startVisitorProcess } from '../support/processes.ts';
-import { occupyPort, readAll, refusedPort, roundTrip, startEcho, visit, visitUntilClosed } from '../support/target.ts';
+import { closed, occupyPort, readAll, refusedPort, roundTrip, startEcho, visit, visitUntilClosed } from '../support/target.ts';
 import { openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
 import { launchVisitor } from '../support/visitor.ts';
 
@@ -42,19 +44,24 @@ test('a local port that is taken stops the start', async () => {
   await expect(runVisitor(options)).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });
 
-test('SIGTERM stops it gracefully: an open connection may finish, and no new one is accepted', async () => {
+test('SIGTERM stops it gracefully: an open connection may finish, in the time that one has whose target does not end it, and no new one is accepted', async () => {
   const server = await startEngine();
   await startAgent(server);
-  await openTunnel(server, { mode: 'secret', password, targets: [(await startEcho()).address] });
-  const visitor = await startVisitorProcess({ bridgePort: server.bridge.port }, 'secret', password);
+  const target = net.createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket, { end: false }).on('error', () => {})).listen(0, '127.0.0.1');
+  await once(target, 'listening');
+  await openTunnel(server, { mode: 'secret', password, targets: [`127.0.0.1:${(target.address() as net.AddressInfo).port}`] });
+  const visitor = await startVisitorProcess({ bridgePort: server.bridge.port }, 'secret', password, { ADIT_HALF_CLOSED_SECONDS: '1' });
   const socket = await visit(visitor.port);
   expect(await roundTrip(socket, 'hello')).toBe('hello');
   visitor.child.kill('SIGTERM');
   await server.log.line(/the visitor program is shutting down/);
   await expect(visit(visitor.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   expect(await roundTrip(socket, 'still served')).toBe('still served');
+  const began = performance.now();
   socket.end();
-  await readAll(socket);
+  await closed(socket);
+  expect(performance.now() - began).toBeGreaterThan(900);
+  target.close();
   expect(await visitor.child.exited).toEqual({ code: 0, signal: null });
   expect(visitor.child.output).not.toContain(password);
 });

@@ -9,11 +9,12 @@ import type { OtherNodes } from '../../src/engine/other-nodes.ts';
 import { StateBatches } from '../../src/engine/state-batches.ts';
 import { troublesOf } from '../../src/engine/troubles.ts';
 import { Tunnels } from '../../src/engine/tunnels/tunnels.ts';
-import { applyChange } from '../../src/engine/wanted-state.ts';
+import { applyChange, loadStored, openTunnels } from '../../src/engine/wanted-state.ts';
 import type { HealthMessage } from '../../src/wire/health.ts';
 import type { SharedPorts } from '../../src/wire/shared-ports.ts';
 import { sessionOf } from '../support/agent-session.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
+import { freePortRange } from '../support/free-port.ts';
 import { environmentOf } from '../support/environment.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { otherNodes } from '../support/other-nodes.ts';
@@ -267,6 +268,81 @@ test('connected clients are stored as online every ten minutes', async () => {
   } finally {
     jest.useRealTimers();
   }
+});
+
+test('a client is cut off when it expires, and within a minute if the clock was changed; nothing is, once the engine stops', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
+  try {
+    let clock = 1000;
+    const { environment, tunnels, changes } = await knowing([], { now: () => clock });
+    const batches = new StateBatches(environment, tunnels);
+    const clients = [6000, 10_000_000, 20_000_000].map((expiresAt, index) => ({
+      wanted: { ...CLIENT, id: index + 1, vkey: `${index}`, expiresAt },
+      stored: fresh,
+    }));
+    await loadStored({ environment, tunnels, clients: changes, batches }, {
+      clients: [clients],
+      tunnels: [],
+      hosts: [],
+      blackIpList: ['192.0.2.9'],
+      serverName: 'adit.test',
+    });
+    expect([environment.hosts.serverName, environment.admit({ clientId: 1, localProxy: false }, '192.0.2.9')]).toEqual(['adit.test', 'globalBlackList']);
+    const after = async (ms: number) => {
+      jest.advanceTimersByTime(ms);
+      await environment.inOrder(async () => undefined);
+      return [1, 2, 3].map((id) => environment.clients.get(id)?.suspended);
+    };
+    expect(await after(4999)).toEqual([false, false, false]);
+    clock = 6000;
+    expect(await after(1)).toEqual([true, false, false]);
+    clock = 10_000_000;
+    expect(await after(59_999)).toEqual([true, false, false]);
+    expect(await after(1)).toEqual([true, true, false]);
+    changes.stop();
+    batches.stop();
+    clock = 20_000_000;
+    expect(await after(120_000)).toEqual([true, true, false]);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
+test('tunnels are opened after the ports of the hosts if other processes listen on the same ports, otherwise with the stored state', async () => {
+  const asked: string[] = [];
+  const shared: SharedPorts = {
+    of: (purpose) => () => {
+      asked.push(purpose);
+      return Promise.reject(new Error('no port'));
+    },
+    owned: { claim: async () => true, claimNow: async () => true, release: () => undefined },
+  };
+  for (const options of [{ shared }, {}]) {
+    const { environment, tunnels, changes } = await knowing([{ id: 1 }], options);
+    const parts = { environment, tunnels, clients: changes, batches: new StateBatches(environment, tunnels) };
+    const wanted = tunnelOf({ id: 5, clientId: 1, mode: 'tcp', serverIp: '127.0.0.1', port: await freePortRange(1) });
+    await loadStored(parts, { clients: [], tunnels: [[{ wanted, stored: fresh }]], hosts: [], blackIpList: [], serverName: '' });
+    expect([tunnels.get(5)?.running, asked]).toEqual('shared' in options ? [false, []] : [true, ['tunnel']]);
+    await openTunnels(parts);
+    expect(asked).toEqual(['tunnel']);
+    changes.stop();
+    parts.batches.stop();
+    await tunnels.close();
+  }
+});
+
+test('a node that does not know what others have counted stores nothing, until it stops', async () => {
+  const { environment, tunnels } = await knowing([{ id: 1 }]);
+  const waited: number[] = [];
+  const upToDate = async (ms: number) => waited.push(ms) === 0;
+  environment.nodes = otherNodes({ upToDate, counts: () => true });
+  environment.changed('client', 1);
+  const batches = new StateBatches(environment, tunnels);
+  const nothing = { clients: [], tunnels: [], hosts: [] };
+  expect(await batches.take()).toEqual(nothing);
+  environment.closing = true;
+  expect((await batches.take()).clients).toMatchObject([{ id: 1 }]);
+  expect(waited).toEqual([3000]);
 });
 
 test('what has no target that passes its checks is a trouble, if it is started and has targets', async () => {

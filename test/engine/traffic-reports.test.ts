@@ -76,7 +76,10 @@ test('a counter that is full stays full, over all clients too', async () => {
 
 test('a direct path ends when what it has carried is more than the client may use, and counts for its tunnel and client', async () => {
   const p2p = tunnelOf({ mode: 'p2p', password: 'a password of many words', targets: ['127.0.0.1:9'] });
-  const server = await startEngine({ stored: { clients: [{ ...CLIENT, flowLimit: 500, ...fresh }], tunnels: [{ ...p2p, ...fresh }] } });
+  const server = await startEngine({
+    stored: { clients: [{ ...CLIENT, flowLimit: 500, ...fresh }], tunnels: [{ ...p2p, ...fresh }] },
+    bridgeTiming: { heartbeatMs: 3_600_000 }, // nothing ends because its peer is silent
+  });
   const agent = await RawPeer.connect(server);
   const visitor = await RawPeer.connect(server, { role: 'visit', key: p2p.password, info: { type: 'p2p' } });
   visitor.frames((batch) => batch.frame(Frame.OPEN, 2, ASK_DIRECT));

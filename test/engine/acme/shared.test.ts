@@ -251,6 +251,11 @@ test('the files of a server are shared once, unless they are of no use or others
     'c.example.json': JSON.stringify(failed),
   });
   expect(await sharing.kept('b.example')).toMatchObject({ facts: { description: { names: ['b.example'] } } });
+  // What is over meanwhile does not come back with the next start.
+  installation.texts.delete('c.example.json');
+  await new AcmeFiles({ ...keeping, dir: own, shared }, keeping.directory, logger).share();
+  expect(installation.texts.has('c.example.json')).toBe(false);
+  installation.texts.set('c.example.json', JSON.stringify(failed));
 
   const later = new AcmeFiles({ ...keeping, dir: others, shared }, keeping.directory, logger);
   await later.share();

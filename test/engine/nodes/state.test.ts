@@ -46,6 +46,14 @@ test('the state of a client is that of its home, at every node', async () => {
   for (const one of [face, homeFace]) expect(await one.traffic()).toMatchObject({ connections: 1, inletBytes: 5, exportBytes: 5 });
 });
 
+test('of the bytes that all nodes have loaded, those of the home count; each has its own agents and visitors', async () => {
+  const { home, entry, tunnel } = await serving();
+  for (const { engine } of [home, entry]) engine.records.clients.get(CLIENT.id)?.meter.countInlet(100);
+  expect([home, entry].map(({ engine }) => engine.traffic().inletBytes)).toEqual([100, 0]);
+  await roundTrip(await visit(tunnel.port), 'hello');
+  expect([home, entry].map(({ engine }) => engine.served)).toEqual([{ agents: 1, connections: 1 }, { agents: 0, connections: 1 }]);
+});
+
 test('the sessions of an agent that was at several nodes come newest first, at every node', async () => {
   const { entry, agent, face, homeFace } = await serving();
   const before = await homeFace.agentSessions(CLIENT.id);
