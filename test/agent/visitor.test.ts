@@ -5,7 +5,7 @@ import { runVisitor } from '../../src/agent/visitor.ts';
 import { endChildren } from '../support/child.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { startVisitorProcess } from '../support/processes.ts';
-import { closed, occupyPort, readAll, refusedPort, roundTrip, startEcho, visit, visitUntilClosed } from '../support/target.ts';
+import { closed, occupyPort, refusedPort, roundTrip, startEcho, visit, visitUntilClosed } from '../support/target.ts';
 import { openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
 import { launchVisitor } from '../support/visitor.ts';
 
