@@ -1,8 +1,10 @@
 import http from 'node:http';
+import net from 'node:net';
 import { expect, jest, test } from '@jest/globals';
 import { logAcceptErrors } from '../../src/engine/limits/accept-errors.ts';
 import { addressOf, close, listen } from '../../src/http/listening.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
+import { startVhost } from '../support/vhost.ts';
 
 test('accepts that fail one after another are one line in the log every ten seconds', () => {
   const log = new LogRecorder();
@@ -32,4 +34,14 @@ test('the port of the API survives them, and still refuses a port that is taken'
   await expect(listen(http.createServer(), { host: '127.0.0.1', port }, (error) => log.logger.error(error))).rejects.toThrow('EADDRINUSE');
   expect(log.entries).toHaveLength(1);
   await close(server);
+});
+
+test('the listeners of hosts survive them, too', async () => {
+  const created = jest.spyOn(net, 'createServer');
+  const { log } = await startVhost([]);
+  const servers = created.mock.results.flatMap((result) => (result.type === 'return' ? [result.value] : []));
+  created.mockRestore();
+  expect(servers).toHaveLength(2);
+  for (const server of servers) server.emit('error', new Error('accept EMFILE'));
+  expect(log.entries.map(({ msg }) => msg)).toEqual(servers.map(() => 'a listener failed to accept a connection'));
 });

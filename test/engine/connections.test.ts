@@ -46,6 +46,8 @@ test('what an open connection has received and sent are counted apart', async ()
   expect(row).toMatchObject({ inletBytes: 3, exportBytes: 15 });
 });
 
+const unread = { tight: false, open: () => undefined, add: () => undefined, close: () => undefined };
+
 test.each(
   [
     ['capacity', { shares: { total: 0, perAddress: 0 } }],
@@ -87,7 +89,6 @@ test('a connection to another server is limited, counted and listed there: here 
       },
     };
     let over = 0;
-    const unread = { tight: false, open: () => undefined, add: () => undefined, close: () => undefined };
     new Connections(meter, visitors).carry(socket, elsewhere, client, Buffer.from('x'), { dataFollows: true, credit: 5, unread, onOver: () => over++ });
     expect(opened).toEqual([[Buffer.from('x'), true, 5, { of: kind, id: 7, socket }]]);
     expect([visitors.open, over, meter.connections, client.connections, client.open.size, joined[0]?.unread]).toEqual([1, 0, 0, 1, 0, unread]);
@@ -100,15 +101,17 @@ test('the connections of a tunnel are closed, and those of others that count for
   const ticker = new Ticker();
   const client = new ClientUsage(ticker, CLIENT, NO_BYTES, () => undefined);
   const visitors = new Visitors();
+  let over = 0;
   const [one, other] = [1, 2].map((id) => new Connections(new Meter(ticker, 'tunnel', id, NO_BYTES), visitors));
   const carry = (connections: Connections | undefined): void => {
     const joined: StreamHooks[] = [];
     const stream = { over: false, join: (_local: unknown, hooks: StreamHooks) => void joined.push(hooks), reset: () => joined[0]?.onClose?.() };
-    connections?.carry(new EmptySocket(), { open: () => stream }, client, Buffer.alloc(0));
+    connections?.carry(new EmptySocket(), { open: () => stream }, client, Buffer.alloc(0), { unread, onOver: () => over++ });
+    expect(joined[0]?.unread).toBe(unread);
   };
   for (const connections of [one, other, one]) carry(connections);
   expect([client.connections, client.open.size]).toEqual([3, 3]);
   one?.closeAll();
-  expect([client.connections, client.open.size, visitors.open]).toEqual([1, 1, 1]);
+  expect([client.connections, client.open.size, visitors.open, over]).toEqual([1, 1, 1, 2]);
   expect([...client.open].map(({ state }) => state.through.id)).toEqual([2]);
 });

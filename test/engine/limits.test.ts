@@ -220,6 +220,10 @@ test('however many addresses guess the login of a client, another one gets in wi
   const guesses = Array.from({ length: 200 }, (_, n) => logins.accept(CLIENT.id, { ...login, password: `guess ${n}` }, `192.0.2.${n % 20}`));
   expect(guesses.filter(Boolean)).toEqual([]);
   expect(['192.0.2.0', '198.51.100.1'].map((address) => logins.accept(CLIENT.id, login, address))).toEqual([false, true]);
+  // Of a proxy with accounts only these get in, and nobody without a name.
+  const accounts = [{ user: 'one', password: 'its' }, { user: 'two', password: 'its own' }];
+  const given = [login, { user: '', password: '' }, { user: 'one', password: 'its own' }, { user: 'two', password: 'its own' }];
+  expect(given.map((each) => logins.accept(CLIENT.id, each, '198.51.100.1', accounts))).toEqual([false, false, false, true]);
 });
 
 test('if too many visitors are allowed by password, the oldest are forgotten', () => {

@@ -36,6 +36,15 @@ test('only meters that moved bytes are taken, and again while they move', () => 
   ticker.stop();
 });
 
+test('a meter whose number of connections changes is taken, although nothing moves', () => {
+  const { ticker, meter: m } = meter();
+  for (const change of [1, -1]) {
+    m.connections += change;
+    expect([...ticker.takeChanged().tunnel]).toEqual([m.id]);
+  }
+  expect(ticker.takeChanged().tunnel.size).toBe(0);
+});
+
 test('a marked record is taken once', () => {
   const { ticker } = meter();
   ticker.mark('host', 3);

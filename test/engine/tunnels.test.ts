@@ -29,6 +29,7 @@ import { EmptySocket } from '../support/empty-socket.ts';
 import { environmentOf } from '../support/environment.ts';
 import { freePort } from '../support/free-port.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
+import { otherNodes } from '../support/other-nodes.ts';
 import { CLIENT, fresh, tunnelOf } from '../support/tunnel.ts';
 import { udpPeer } from '../support/udp.ts';
 
@@ -147,7 +148,7 @@ test('a visitor program is refused for the first cause that applies, and the sub
 });
 
 test("a tunnel's visitors connect as its client says, and are notified of the agent of the next client that gets it", async () => {
-  const { tunnels, client } = engineOf();
+  const { environment, tunnels, client } = engineOf();
   const [secure, compressed] = [await client({ id: 1, vkey: 'a', crypt: true }), await client({ id: 2, vkey: 'b', compress: true })];
   connectAgent(compressed);
   const tunnelsOf = () => [secure, compressed].map((entry) => Array.from(entry.tunnels, ({ wanted: { id } }) => id));
@@ -156,6 +157,10 @@ test("a tunnel's visitors connect as its client says, and are notified of the ag
   const runner = tunnels.get(wanted.id);
   if (!runner) throw new Error('there is a tunnel');
   expect(runner.client).toEqual({ online: false, crypt: true, compress: false });
+  // Its agent may be connected to another server.
+  environment.nodes = otherNodes({});
+  expect(runner.client.online).toBe(true);
+  environment.nodes = undefined;
   const { socket: visitor } = visitOf(runner);
   expect(tunnelsOf()).toEqual([[wanted.id], []]);
   await tunnels.apply({ ...wanted, clientId: 2 }, undefined);
@@ -164,6 +169,18 @@ test("a tunnel's visitors connect as its client says, and are notified of the ag
   expect(sentBy(visitor)).toEqual([{ type: 'compress', on: true }, { type: 'agent', online: true }]);
   expect(tunnelsOf()).toEqual([[], [wanted.id]]);
 });
+
+test.each([[1, true], [0, false]])(
+  'of a client whose home is another server, %i visitors have room here: the next one is admitted: %s',
+  async (total, admitted) => {
+    const { environment, client } = engineOf({ visitorShares: { total, perAddress: total } });
+    await client();
+    const opener = { open: () => undefined, elsewhere: true };
+    environment.nodes = otherNodes({ openerTo: () => opener });
+    const carrier = environment.admit({ clientId: CLIENT.id, localProxy: false }, '192.0.2.1');
+    expect(typeof carrier === 'string' ? carrier : carrier.session).toBe(admitted ? opener : 'capacity');
+  },
+);
 
 test('a tunnel is found by its present password, until it is removed from all lists', async () => {
   const { tunnels, client } = engineOf();
@@ -309,8 +326,9 @@ test('a visitor who asks for a direct path is reset if the ports for it cannot b
   expect([visitor.destroyed, log.entries.at(-1)]).toMatchObject([true, { tunnelId: wanted.id, err: { message: 'no port' } }]);
 });
 
-test('a direct path gets as many targets as fit a message of 32 KB to the agent', async () => {
-  const { tunnels, client } = engineOf();
+test('a direct path gets the ports of the STUN server, and as many targets as fit a message of 32 KB to the agent', async () => {
+  const { tunnels, client, environment } = engineOf();
+  jest.spyOn(environment.stunServer, 'ports').mockResolvedValue([7, 8]);
   const agent = connectAgent(await client());
   // Each takes 32 characters, with its quotes and comma.
   const targets = Array.from({ length: 1025 }, (_, n) => `target-${n}`.padEnd(27, 'x') + ':1');
@@ -318,7 +336,7 @@ test('a direct path gets as many targets as fit a message of 32 KB to the agent'
   await tunnels.apply(wanted, undefined);
   tunnels.get(wanted.id)?.onDirect(new EmptySocket());
   await iterations();
-  expect(sentBy(agent)).toMatchObject([{ kind: 'direct', targets: targets.slice(0, 1024) }]);
+  expect(sentBy(agent)).toMatchObject([{ kind: 'direct', stunPorts: [7, 8], targets: targets.slice(0, 1024) }]);
 });
 
 /** UDP ports that belong to other processes until `has` is set. */

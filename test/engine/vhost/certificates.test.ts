@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { rename, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
@@ -118,6 +118,19 @@ test('what is wrong with the files is reported until they have changed', async (
   expect([await look(), await look()]).toEqual(['', '']);
 });
 
+test('the file of a certificate that was ordered need not be there before, but afterwards', async () => {
+  const file = path.join(directory, 'ordered.pem');
+  const needs = { log: new LogRecorder().logger, now: Date.now, tickets: new TicketKeys() };
+  const ordered = new Certificate({ certificate: file, privateKey: file, acmeName: 'x.p.example.com' }, needs, () => undefined);
+  const problems: string[] = [];
+  for (const work of [() => undefined, () => put(file, covering.key + covering.certificate), () => rm(file)]) {
+    await work();
+    await ordered.look(true);
+    problems.push(ordered.status.problem);
+  }
+  expect(problems).toEqual(['', '', 'the new certificate cannot be used (cannot load): the one before stays']);
+});
+
 /** What is wrong with a pair, without what is done about it. */
 function faultIn(problem: string): string {
   return /(?<=\().*(?=\))/.exec(problem)?.[0] ?? problem;
@@ -218,6 +231,13 @@ test('a name is ordered for the client of the first host that has it, until the 
     return unwant.mock.calls.flat();
   });
   expect(unwanted).toEqual([[], [], ['a.example.org']]);
+  // None is ordered for a host that asks for none, is stopped, has a pair of its own or half of one, is not served over HTTPS, or has no name.
+  const without = [{ acme: false }, { enabled: false }, { certificate: 'x' }, { privateKey: 'x' }, { scheme: 'http' }, { host: '192.0.2.1' }] as const;
+  for (const settings of without) {
+    expect([settings, certificates.take(hostOf({ host: 'b.example.org', acme: true, ...settings }), true)]).toEqual([settings, undefined]);
+  }
+  expect(certificates.take(hostOf({ host: 'b.example.org', acme: true }), false)).toBeUndefined();
+  expect(want).toHaveBeenCalledTimes(2);
 });
 
 /** Whether a session that began with one context is resumed with another. */

@@ -39,7 +39,7 @@ test.each([
   expect(readClientHello(Buffer.from(text, 'latin1'))).toEqual({ kind: 'invalid' });
 });
 
-test('a hello may have 64 records, and a name of 255 characters', async () => {
+test('a hello may have 64 records, a name of 255 characters, and no extensions', async () => {
   const message = (await clientHello({ servername: 'www.example.com' })).subarray(5);
   const records = (count: number) => inRecords([...Array.from({ length: count - 1 }, (_, at) => message.subarray(at, at + 1)), message.subarray(count - 1)]);
   expect([64, 65].map((count) => readClientHello(records(count)).kind)).toEqual(['hello', 'invalid']);
@@ -49,14 +49,22 @@ test('a hello may have 64 records, and a name of 255 characters', async () => {
     length.writeUIntBE(content.length, 0, size);
     return Buffer.concat([length, content]);
   };
-  // Only the name matters: no session, one cipher, no compression.
-  const named = (name: string) => {
-    const extension = Buffer.concat([Buffer.alloc(2), vector(2, vector(2, Buffer.of(0), vector(2, Buffer.from(name))))]);
-    return Buffer.concat([Buffer.of(1), vector(3, Buffer.alloc(2 + 32), vector(1), vector(2, Buffer.alloc(2)), vector(1, Buffer.of(0)), vector(2, extension))]);
-  };
+  // No session, one cipher, no compression.
+  const helloWith = (...extensions: readonly Buffer[]) =>
+    readClientHello(
+      inRecords([
+        Buffer.concat([Buffer.of(1), vector(3, Buffer.alloc(2 + 32), vector(1), vector(2, Buffer.alloc(2)), vector(1, Buffer.of(0)), ...extensions)]),
+      ]),
+    );
+  const named = (name: string) => helloWith(vector(2, Buffer.alloc(2), vector(2, vector(2, Buffer.of(0), vector(2, Buffer.from(name))))));
   const longest = 'a'.repeat(255);
-  expect(readClientHello(inRecords([named(longest)]))).toEqual({ kind: 'hello', serverName: longest });
-  expect(readClientHello(inRecords([named(`${longest}a`)]))).toEqual({ kind: 'invalid' });
+  expect(named(longest)).toEqual({ kind: 'hello', serverName: longest });
+  expect(named(`${longest}a`)).toEqual({ kind: 'invalid' });
+  // Old programs send no extensions. Others end where their lengths say.
+  const noName = { kind: 'hello', serverName: '' };
+  expect([helloWith(), helloWith(vector(2)), helloWith(vector(2, Buffer.of(0, 5), vector(2)))]).toEqual([noName, noName, noName]);
+  expect([helloWith(Buffer.of(0)), helloWith(vector(2, Buffer.of(0, 5, 0, 1))), helloWith(vector(2, Buffer.of(0, 5, 0)))].map(({ kind }) => kind))
+    .toEqual(['invalid', 'invalid', 'invalid']);
 });
 
 test('a server name of another type, an odd or a cut one is refused; a final dot is dropped', async () => {

@@ -9,11 +9,15 @@ import { NO_BYTES, Ticker } from '../../../src/engine/limits/meter.ts';
 import { visitorLists } from '../../../src/engine/limits/visitor-lists.ts';
 import { Visitors } from '../../../src/engine/limits/visitors.ts';
 import { Certificates } from '../../../src/engine/vhost/tls/certificates.ts';
+import { HostPolicy } from '../../../src/engine/vhost/host-policy.ts';
 import { Hosts } from '../../../src/engine/vhost/hosts.ts';
+import type { HealthMessage } from '../../../src/wire/health.ts';
 import { decodeOpen } from '../../../src/wire/open.ts';
-import { START_CREDIT } from '../../../src/wire/stream.ts';
+import { START_CREDIT, type StreamHooks } from '../../../src/wire/stream.ts';
 import { covering, other } from '../../support/certificates.ts';
 import { EmptySocket } from '../../support/empty-socket.ts';
+import { environmentOf } from '../../support/environment.ts';
+import { otherNodes } from '../../support/other-nodes.ts';
 import { CLIENT, fresh, startEngine, tunnelOf } from '../../support/tunnel.ts';
 import { hostOf } from '../../support/vhost.ts';
 
@@ -135,15 +139,18 @@ test('of the hosts of a name, TLS shows the own pair first, then that by ACME; e
   expect(await shown()).toEqual([plain.id]);
 });
 
+/** A report that a target is out of rotation. */
+function outOf(id: number, target: string): HealthMessage {
+  const check = { type: 'tcp', intervalMs: 1000, timeoutMs: 1000, maxFailed: 1, path: '' } as const;
+  return { type: 'health', of: 'host', id, check, targets: [{ target, healthy: false, failures: 3, ageMs: 50, error: 'why' }] };
+}
+
 test("when a client's agent comes or goes, all its hosts are reported, and all targets of those that had a report are in rotation again", async () => {
   const { hosts } = await hostsOf();
   const targets = ['127.0.0.1:1', '127.0.0.1:2'];
   const [one, two, third] = [hostOf({ targets }), hostOf({ targets }), hostOf({ targets, clientId: 2 })];
   for (const host of [one, two, third]) hosts.set(host);
-  const check = { type: 'tcp', intervalMs: 1000, timeoutMs: 1000, maxFailed: 1, path: '' } as const;
-  for (const { id } of [two, third]) {
-    hosts.onHealth({ type: 'health', of: 'host', id, check, targets: [{ target: '127.0.0.1:1', healthy: false, failures: 3, ageMs: 50, error: 'why' }] }, 1000);
-  }
+  for (const { id } of [two, third]) hosts.onHealth(outOf(id, '127.0.0.1:1'), 1000);
   const healthy = () =>
     [one, two, third].map(({ id }) => {
       const health = hosts.state(id, () => '')?.health;
@@ -177,6 +184,45 @@ test('what an agent is asked for names the host, and how long a dial may take; e
   for (let turn = 0; turn < 2; turn++) hosts.get(host.id)?.secureTargets.advance();
   hosts.set({ ...host, location: '/other' });
   expect(asked()).toMatchObject([{ targets: from(1) }, { targets: from(2) }]);
+  hosts.onHealth(outOf(host.id, '127.0.0.1:1'), 0);
+  const [two, three] = ['127.0.0.1:2', '127.0.0.1:3'];
+  expect(asked()).toMatchObject([{ targets: [three, two] }, { targets: [two, three] }]);
+});
+
+test('a host without visitors shows the totals that are stored, as far as numbers are exact', async () => {
+  const { hosts } = await hostsOf();
+  const host = hostOf({});
+  hosts.set(host, { inletBytes: 2 ** 60, exportBytes: 5 });
+  expect(hosts.get(host.id)?.traffic).toMatchObject({ inletBytes: Number.MAX_SAFE_INTEGER, exportBytes: 5 });
+});
+
+test('a connection to a target begins with data, for a request with the credit that the agent knows; what waits of a response counts for its visitor', async () => {
+  const environment = environmentOf();
+  environment.clients.add(new ClientEntry(CLIENT, await visitorLists(CLIENT), { ticker: environment.ticker, onExhausted: () => undefined }, NO_BYTES));
+  const host = hostOf({ clientId: CLIENT.id, targets: ['a:1', 'b:1'] });
+  environment.hosts.set(host);
+  const [opened, joined]: [unknown[], StreamHooks[]] = [[], []];
+  const opener = {
+    elsewhere: true,
+    open: (payload: Buffer, ...given: unknown[]) => {
+      opened.push([decodeOpen(payload), ...given.slice(0, 2)]);
+      return { over: false, join: (_local: unknown, hooks: StreamHooks) => void joined.push(hooks), reset: () => undefined };
+    },
+  };
+  environment.nodes = otherNodes({ openerTo: () => opener });
+  const policy = new HostPolicy(environment);
+  const entry = environment.hosts.get(host.id);
+  if (!entry) throw new Error('there is a host');
+  const visitor = { remoteAddress: '192.0.2.1', remotePort: 7 };
+  const unread = { tight: false, open: () => undefined, add: () => undefined, close: () => undefined };
+  for (let turn = 0; turn < 2; turn++) expect(policy.dial(entry, visitor, unread)).toMatchObject(visitor);
+  expect(policy.dialSecure(entry, visitor)).toMatchObject(visitor);
+  expect(opened).toMatchObject([
+    [{ kind: 'dial', credit: START_CREDIT, targets: ['a:1', 'b:1'] }, true, START_CREDIT],
+    [{ kind: 'dial', credit: START_CREDIT, targets: ['b:1', 'a:1'] }, true, START_CREDIT],
+    [{ kind: 'tcp', targets: ['a:1', 'b:1'] }, true, undefined],
+  ]);
+  expect(joined.map((hooks) => hooks.unread)).toEqual([unread, unread, undefined]);
 });
 
 test('a report on the health of a host that is gone is ignored', async () => {

@@ -9,7 +9,7 @@ import { covering, other } from '../../support/certificates.ts';
 import { clientHello } from '../../support/client-hello.ts';
 import { eventually } from '../../support/eventually.ts';
 import { closed } from '../../support/target.ts';
-import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
+import { exchange, hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
 import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
 import { UnreadAccount, UnreadAccounts } from '../../../src/engine/vhost/unread-account.ts';
 
@@ -65,6 +65,12 @@ test("a visitor that sends no server name gets the host of the server's own name
   session.close();
   hosts.serverName = 'nobody.example.net';
   await expect(ask(httpsPort, '')).rejects.toThrow(/unrecognized name/);
+});
+
+test('a request over HTTP is led to the HTTPS port of its host', async () => {
+  const { httpPort, httpsPort } = await startVhost([hostOf({ host: 'x.p.example.com', autoHttps: true, ...pem })]);
+  const answer = await exchange(httpPort, 'GET /a?b HTTP/1.1\r\nHost: x.p.example.com\r\nConnection: close\r\n\r\n');
+  expect(answer).toContain(`\r\nLocation: https://x.p.example.com:${httpsPort}/a?b\r\n`);
 });
 
 test('the place of a handshake is given back to the address that had it', async () => {
@@ -175,6 +181,8 @@ test('a session is resumed', async () => {
     first.write('GET / HTTP/1.1\r\nHost: a.p.example.com\r\nConnection: close\r\n\r\n');
     first.resume();
     await once(first, 'close');
+    // For twelve hours (RFC 5077, 3.3): an INTEGER of the session's form in DER.
+    expect(session?.includes(Buffer.from([2, 3, 0, 43_200 >> 8, 43_200 & 255]))).toBe(true);
     expect(await ask(httpsPort, 'a.p.example.com', { maxVersion, session })).toMatchObject({ resumed: true });
   }
 });

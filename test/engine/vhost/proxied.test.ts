@@ -11,6 +11,7 @@ import { ProxiedSockets } from '../../../src/engine/vhost/proxied-sockets.ts';
 import { visitorOf } from '../../../src/engine/vhost/target/request-fields.ts';
 import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
 import type { PairOrigin } from '../../../src/wire/socket-pair.ts';
+import type { UnreadLedger } from '../../../src/wire/unread-budget.ts';
 import { covering } from '../../support/certificates.ts';
 import { Child, endChildren } from '../../support/child.ts';
 import { EmptySocket } from '../../support/empty-socket.ts';
@@ -193,7 +194,8 @@ test('over TLS the header goes before the hello: HTTP/1.1, HTTP/2, and TLS that 
 
 test('a target is dialed for the address and the port of the visitor, by each protocol', async () => {
   const dialed: unknown[] = [];
-  const dial = (_entry: unknown, { remoteAddress, remotePort }: PairOrigin): undefined => void dialed.push([remoteAddress, remotePort]);
+  const dial = (_entry: unknown, { remoteAddress, remotePort }: PairOrigin, unread?: UnreadLedger): undefined =>
+    void dialed.push([remoteAddress, remotePort, unread !== undefined]);
   const { httpPort, httpsPort } = await start({ dial, dialSecure: dial });
   await exchange(httpPort, V1 + get);
   const second = await secureVisitor(httpsPort, name, ['h2']);
@@ -201,7 +203,8 @@ test('a target is dialed for the address and the port of the visitor, by each pr
   await once(session.request({ ':path': '/' }).resume(), 'end');
   session.close();
   await expect(secureVisitor(httpsPort, 'passed.example.org')).rejects.toThrow(/ECONNRESET|disconnected/);
-  expect(dialed).toEqual(Array.from({ length: 3 }, () => ['192.0.2.7', 12_345]));
+  // Only HTTP/2 has an account of what is not read.
+  expect(dialed).toEqual([false, true, false].map((counted) => ['192.0.2.7', 12_345, counted]));
 });
 
 /** Sends requests through a program in front of both ports, each from another address. @param front starts the program @returns what the target receives about the visitors */

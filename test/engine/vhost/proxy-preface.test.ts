@@ -60,6 +60,8 @@ describe('bytes that begin like a header but are invalid are refused', () => {
     'PROXY TCP4  192.0.2.7 198.51.100.1 1 2\r\n',
     'PROXY TCP4 ::1 ::1 1 2\r\n',
     'PROXY TCP6 192.0.2.7 192.0.2.8 1 2\r\n',
+    'PROXY TCP4 ::1 192.0.2.8 1 2\r\n',
+    'PROXY TCP4 192.0.2.7 ::1 1 2\r\n',
     'PROXY TCP4 192.0.2.256 192.0.2.8 1 2\r\n',
     'PROXY TCP4 192.0.2.7 192.0.2.8 65536 2\r\n',
     'PROXY TCP4 192.0.2.7 192.0.2.8 1 65536\r\n',

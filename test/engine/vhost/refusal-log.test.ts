@@ -57,6 +57,7 @@ test('a second begins with its first refusal, and ends by itself', () => {
     expect([more(), log.entries.length]).toEqual([[2], 10 + 1 + 1 + 10]);
     jest.advanceTimersByTime(1);
     expect([more(), jest.getTimerCount()]).toEqual([[2, 3], 0]);
+    expect(log.entries.at(-1)).toMatchObject({ id: log.entries.at(-2)?.id, hostId: 1, status: 404 });
   } finally {
     jest.useRealTimers();
   }

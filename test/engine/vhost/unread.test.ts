@@ -191,9 +191,9 @@ test(
   },
 );
 
-test('the end of a complete response may wait for its visitor for a minute; then only its stream is closed', async () => {
+/** A session that only the test looks at: the server itself would cut it off after 20 ms. */
+async function lookedAt() {
   const { look } = Http2Session.prototype;
-  // Only the test looks: the server itself would cut a session off after 20 ms.
   const looks = jest.spyOn(Http2Session.prototype, 'look').mockImplementation(() => undefined);
   const origin = await startRawOrigin((_text, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
   const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], {
@@ -201,20 +201,42 @@ test('the end of a complete response may wait for its visitor for a minute; then
     timing: { ...VHOST_TIMING, idleMs: 20 },
   });
   const { client, ask } = await session(httpsPort, 0);
-  const stream = ask();
-  await once(stream, 'response');
   const [looked] = await eventually(() => looks.mock.contexts.slice(0, 1), ({ length }) => length === 1);
   if (!(looked instanceof Http2Session)) throw new Error('a session was looked at');
+  open.push(() => looks.mockRestore());
   const now = Math.ceil(performance.now()); // whole numbers: the sums are exact
-  for (const later of [0, 60_000]) look.call(looked, now + later, Infinity);
+  return { server, client, ask, look: (later: number, stallMs: number) => look.call(looked, now + later, stallMs) };
+}
+
+test('a session in which anything waits, and nothing is sent, is cut off after its time', async () => {
+  const handshakes = jest.spyOn(http2, 'performServerHandshake');
+  const { server, client, look } = await lookedAt();
+  const [handshake] = handshakes.mock.results;
+  handshakes.mockRestore();
+  for (const later of [0, 5000]) look(later, 1000);
+  await new Promise((resolve) => {
+    client.ping(resolve);
+  });
+  if (handshake?.type === 'return') Object.defineProperty(handshake.value, 'state', { get: () => ({ outboundQueueSize: 1 }) });
+  for (const later of [5000, 6000]) look(later, 1000);
+  await new Promise(setImmediate);
+  expect(server.connections).toBe(1);
+  look(6001, 1000);
+  await eventually(() => server.connections, (count) => count === 0);
+});
+
+test('the end of a complete response may wait for its visitor for a minute; then only its stream is closed', async () => {
+  const { server, client, ask, look } = await lookedAt();
+  const stream = ask();
+  await once(stream, 'response');
+  for (const later of [0, 60_000]) look(later, Infinity);
   await new Promise((resolve) => {
     client.ping(resolve);
   });
   expect(server.connections).toBe(2);
-  look.call(looked, now + 60_001, Infinity);
+  look(60_001, Infinity);
   await eventually(() => stream.closed && server.connections, (count) => count === 1);
   expect(client.destroyed).toBe(false);
-  looks.mockRestore();
 });
 
 test('while a target takes no more of an upload, what its visitor may still send counts for the visitor; with the request, all of it ends', async () => {
