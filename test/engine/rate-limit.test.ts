@@ -90,9 +90,16 @@ test('removed parties are not called, and removing the limit passes everything t
   expect(asked).toEqual([['first', 1024], ['third', Number.POSITIVE_INFINITY]]);
 });
 
-test('another rate holds from now on: what was saved before does not count, nor does a pause of the former rate', () => {
+test('another rate holds from now on: what was saved or passed on too early before does not count, nor does a pause of the former rate', () => {
   jest.useFakeTimers();
   try {
+    const early = limitOf(2_000_000);
+    const owing = new Greedy(early);
+    jest.advanceTimersByTime(1);
+    early.bytesPerSecond = 1000;
+    const { passed } = owing;
+    jest.advanceTimersByTime(5000);
+    expect(owing.passed - passed).toBeGreaterThan(3000);
     const limit = limitOf(1_000_000);
     jest.advanceTimersByTime(10_000);
     limit.bytesPerSecond = 1000;

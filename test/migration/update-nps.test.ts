@@ -1,7 +1,11 @@
 import { expect, jest, test } from '@jest/globals';
+import { readNpsFolder } from '../../src/migration/nps/folder.ts';
+import { importWork } from '../../src/schema/import/run.ts';
+import type { MadeChange } from '../../src/schema/writes/changes.ts';
 import { eitherDialect } from '../support/database.ts';
 import { falseCounts } from '../support/false-counts.ts';
 import { everything, importFolder, npsClient, npsFolder, npsHost, npsTunnel, npsUser } from '../support/nps-folder.ts';
+import { schemaSettings } from '../support/schema-settings.ts';
 import { statementsOf } from '../support/statements.ts';
 
 const platform = { ID: 'p', Wildcard: '*.example.org', CertFilePath: '', KeyFilePath: '' };
@@ -108,6 +112,47 @@ eitherDialect('--update', (databases) => {
       'delete 5',
       'update 5',
     ]);
+  });
+
+  test('the engine gets what changes with an owner or a platform domain, too, hosts have the certificate of theirs, and a new password ends sessions', async () => {
+    const store = await databases.openEmpty();
+    const { db } = store;
+    const clients = [npsClient({ Id: 2, UserId: 1 }), npsClient({ Id: 3, UserId: 2 }), npsClient({ Id: 4 })];
+    const folder = npsFolder({ ...before, clients });
+    await importFolder(store, folder);
+    for (const userId of [1, 2]) await db.session.create({ data: { id: `of ${userId}`, kind: 'user', userId, createdAt: new Date(), lastSeenAt: new Date() } });
+    const flow = (InletFlow: number, ExportFlow: number) => ({ Flow: { InletFlow, ExportFlow, FlowLimit: 0 } });
+    npsFolder({
+      ...before,
+      users: [npsUser({ Id: 1, UserName: 'alice', Password: 'another' }), npsUser({ Id: 2, UserName: 'bob', Remark: 'new' })],
+      clients: [...clients.slice(0, 2), npsClient({ Id: 4, Remark: 'new', ...flow(5, 6) }), npsClient({ Id: 9, ...flow(7, 8) })],
+      global: { PlatformDomains: [{ ...platform, CertFilePath: '/certificate', KeyFilePath: '/key' }, before.global.PlatformDomains[1]] },
+    }, folder);
+    const { set, ...findings } = readNpsFolder(folder);
+    const made: MadeChange[] = [];
+    const options = { dryRun: false, merge: false, update: true, skipBroken: false };
+    const work = importWork(set, findings, options, { dialect: store.dialect, settings: schemaSettings, now: Date.now });
+    expect(await store.transaction((tx) => work(tx, (change) => void made.push(change)))).toMatchObject({ outcome: 'done', problems: [] });
+    const sorted = (ids: readonly number[]) => ids.toSorted((one, other) => one - other);
+    expect(
+      made.flatMap((change) =>
+        change.resource === 'import' ? [{ ...change.rows, clients: sorted(change.rows.clients), hosts: sorted(change.rows.hosts) }] : []
+      ),
+    )
+      .toEqual([{
+        clients: [2, 3, 4, 9],
+        tunnels: [],
+        hosts: [5, 6],
+        counted: [
+          { resource: 'client', id: 4, inletBytes: 5, exportBytes: 6 },
+          { resource: 'client', id: 9, inletBytes: 7, exportBytes: 8 },
+        ],
+        globalSettings: false,
+      }]);
+    const files = await db.host.findMany({ orderBy: { id: 'asc' }, select: { certFilePath: true, keyFilePath: true } });
+    const [none, ofDomain] = [{ certFilePath: '', keyFilePath: '' }, { certFilePath: '/certificate', keyFilePath: '/key' }];
+    expect(files).toEqual([none, none, ofDomain, ofDomain]);
+    expect(await db.session.findMany({ select: { userId: true } })).toEqual([{ userId: 2 }]);
   });
 
   test('more records than one statement writes exchange unique values', async () => {

@@ -288,7 +288,18 @@ eitherDialect('hosts', (databases) => {
     expect(await api.ok(available, { d: 'd', p: 'app', id: 2 })).toMatchObject({ platformHostAvailable: { available: true } });
     const suggest = async (p: string) => api.record(`{ platformHostAvailable(platformDomainId: "d", platformPrefix: "${p}") { suggestions } }`);
     expect([await suggest('app'), await suggest('free')]).toEqual([{ suggestions: ['app-2', 'app-3', 'app-4'] }, { suggestions: [] }]);
-    expect(await api.code(available, { d: 'x', p: 'app' })).toBe('PLATFORM_DOMAIN_UNKNOWN');
+    // Neither a label nor a name may be longer than DNS allows.
+    const { db } = api.services.store;
+    const wildcard = `*${`.${'d'.repeat(61)}`.repeat(4)}`;
+    await db.platformDomain.create({ data: { ...domain, id: 'long', wildcard } });
+    const [longest, long] = ['a'.repeat(62), 'a'.repeat(61)];
+    for (const name of [longest, long]) await db.host.create({ data: { clientId, host: `${name}.p.example.com` } });
+    await db.host.create({ data: { clientId, host: `${'b'.repeat(4)}${wildcard.slice(1)}` } });
+    expect([await suggest(longest), await suggest(long)]).toEqual([{ suggestions: [] }, { suggestions: [2, 3, 4].map((n) => `${long}-${n}`) }]);
+    expect(await api.record('{ platformHostAvailable(platformDomainId: "long", platformPrefix: "bbbb") { available suggestions } }')).toEqual({
+      available: false,
+      suggestions: [],
+    });
     expect((await api.run(create, { input: { ...input, location: '/other' } })).errors).toMatchObject([{
       code: 'PLATFORM_PREFIX_USED',
       extensions: { field: 'input.platformPrefix' },

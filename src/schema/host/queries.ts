@@ -2,7 +2,7 @@ import type { ListedCertificate } from '../../engine/face.ts';
 import { mayUseClient } from '../../rules/ownership.ts';
 import { hostConditions } from '../../store/hot/conditions.ts';
 import type { HostOrder } from '../../store/hot/host-page.ts';
-import { platformHost } from '../../rules/platform-domain.ts';
+import { platformHost, platformPrefix } from '../../rules/platform-domain.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { countOf, listQuery, ownedOnly, ownerFields, withProblemsField } from '../lists/list.ts';
@@ -160,9 +160,13 @@ builder.queryFields((t) => ({
       const others = await store.db.host.findMany({ where: { host }, include: { client: true } });
       const available = own?.has(host) !== true && others.every(({ id, client }) => id === edited && mayUseClient(caller, client));
       if (available) return { available, host, suggestions: [] };
-      const similar = nextPrefixes(prefix ?? '').map((text) => ({ text, name: platformHost(domain.wildcard, text) ?? '' }));
+      // Those that are too long for DNS are left out.
+      const similar = nextPrefixes(prefix ?? '').flatMap((text) => {
+        const name = platformPrefix(text) === undefined ? undefined : platformHost(domain.wildcard, text);
+        return name === undefined ? [] : [{ text, name }];
+      });
       const taken = await store.db.host.findMany({ where: { host: { in: similar.map(({ name }) => name) } }, select: { host: true } });
-      const isFree = (name: string) => name !== '' && own?.has(name) !== true && taken.every((other) => other.host !== name);
+      const isFree = (name: string) => own?.has(name) !== true && taken.every((other) => other.host !== name);
       return { available, host, suggestions: similar.filter(({ name }) => isFree(name)).slice(0, mostSuggested).map(({ text }) => text) };
     },
   }),
