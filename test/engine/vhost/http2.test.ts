@@ -333,6 +333,9 @@ test('a session may ask for the host of its handshake and for those that its cer
   expect(await ask(session, 'z.p.example.com')).toBe(421);
   const odd = sessionTo('odd.example.net');
   expect([await ask(odd, 'odd.example.net'), await ask(odd, 'x.p.example.com'), await ask(odd, 'a.example.org')]).toEqual(['2', '1', 421]);
+  // Its certificate covers a name that no host has any more.
+  for (const { id, host } of hosts.all()) if (host === '*.p.example.com') hosts.remove(id);
+  expect(await ask(session, 'y.p.example.com')).toBe(404);
   expect(three.received).toEqual([]);
   expect(await log.line(/the certificate of the connection is not for a\.example\.org/)).toMatchObject({ msg: expect.stringMatching(/refused/) });
   session.close();

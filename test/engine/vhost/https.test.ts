@@ -11,6 +11,7 @@ import { eventually } from '../../support/eventually.ts';
 import { closed } from '../../support/target.ts';
 import { exchange, hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
 import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
+import { HandshakeQueue } from '../../../src/engine/limits/handshake-queue.ts';
 import { UnreadAccount, UnreadAccounts } from '../../../src/engine/vhost/unread-account.ts';
 
 const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: X\r\nX: 1\r\n\r\nhello';
@@ -122,6 +123,27 @@ test('a handshake ends with its visitor, before and after the hello, and those u
   expect(waiting.closed).toBe(false);
   await server.close();
   await closed(waiting);
+});
+
+test('a handshake whose visitor is gone when its turn comes is no error', async () => {
+  let begin: () => void = () => undefined;
+  const turns = jest.spyOn(HandshakeQueue.prototype, 'next').mockImplementation(() =>
+    new Promise((resolve) => {
+      begin = resolve;
+    })
+  );
+  const secured = jest.spyOn(tls, 'TLSSocket');
+  const { httpsPort, server, log } = await startVhost([hostOf({ host: 'x.p.example.com', ...pem })]);
+  const visitor = net.connect(httpsPort, '127.0.0.1').on('error', () => undefined);
+  visitor.write(await clientHello({ servername: 'x.p.example.com' }));
+  await eventually(() => turns.mock.calls.length, (count) => count === 1);
+  await server.close();
+  await closed(visitor);
+  secured.mockClear();
+  begin();
+  await new Promise(setImmediate);
+  expect([secured.mock.calls.length, log.entries.filter(({ level }) => level >= 50)]).toEqual([0, []]);
+  for (const mock of [turns, secured]) mock.mockRestore();
 });
 
 test.each(['http/1.1', 'h2'])('a connection that is tampered with after its handshake is closed: %s', async (protocol) => {
