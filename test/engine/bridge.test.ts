@@ -63,7 +63,7 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
 }
 
-test('complete handshakes wait their turn: those of sessions by address, those of data connections by session', async () => {
+test('complete handshakes are processed in round-robin order: those of sessions by address, those of data connections by session', async () => {
   const { addClient, connect } = await startBridge();
   await addClient(1);
   const next = jest.spyOn(HandshakeQueue.prototype, 'next');
@@ -132,7 +132,7 @@ test('each kind of session has its own signs of life', async () => {
   beats.mockRestore();
 });
 
-test('of a server that is leaving, agents and visitors are told once, those in reserve go, and other nodes stay', async () => {
+test('of a server that is leaving, agents and visitors are notified once, those in reserve go, and other nodes stay', async () => {
   const { bridge, addClient, connect, peers, heard } = await oneOfEach();
   bridge.leave(true);
   await peers.standby.over;
@@ -165,13 +165,13 @@ test('at its end the server says so in every session', async () => {
   expect(bridge.counts).toMatchObject({ sessions: 0, visits: 0, standbys: 0 });
 });
 
-test('agents and visitors are told of other servers when they connect, if there are any, and of changes', async () => {
+test('agents and visitors are notified of other servers when they connect, if there are any, and of changes', async () => {
   const others = { servers: [{ host: 'b.example', port: 1, tlsPort: 2 }], here: false };
   const { bridge, heard } = await oneOfEach(among(others));
   bridge.tellServers({ servers: [], here: true });
   await turns();
-  const told = [{ type: 'servers', ...others }, { type: 'servers', servers: [], here: true }];
-  expect(heard()).toEqual([['agent', told], ['standby', []], ['visitor', told], ['node', []]]);
+  const notified = [{ type: 'servers', ...others }, { type: 'servers', servers: [], here: true }];
+  expect(heard()).toEqual([['agent', notified], ['standby', []], ['visitor', notified], ['node', []]]);
   const alone = await oneOfEach();
   await turns();
   expect(alone.heard()).toEqual(['agent', 'standby', 'visitor', 'node'].map((name) => [name, []]));
