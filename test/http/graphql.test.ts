@@ -1,11 +1,14 @@
 import http from 'node:http';
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { getIntrospectionQuery, parse, validate } from 'graphql';
 import { exampleTabs } from '../../src/panel/graphiql/examples.ts';
 import { limits } from '../../src/http/graphql-limits.ts';
 import { sign } from '../../src/legacy/signature.ts';
+import { newToken } from '../../src/schema/access/tokens.ts';
+import { HeldRecords } from '../../src/schema/limits/held-records.ts';
 import { schema } from '../../src/schema/schema.ts';
 import { basic, credentials, testApps } from '../support/http.ts';
+import { seedClients } from '../support/seed.ts';
 
 const start = testApps();
 const query = { query: '{ clients { total } }' };
@@ -26,6 +29,23 @@ test('each address of a list is an item of its own', async () => {
   const app = await start();
   const response = await app.graphql({ query: 'mutation { createClient(input: { blocklist: ["192.0.2.1", "192.0.2.0/24"] }) { blocklist } }' });
   expect(await response.json()).toEqual({ data: { createClient: { blocklist: ['192.0.2.1', '192.0.2.0/24'] } } });
+});
+
+test('an operation waits for time slices at each step: first of the address, then of the account, with which it shares the records that may be held', async () => {
+  const app = await start();
+  const { store, timeSlices } = app.api.services;
+  const { id: userId } = await store.db.user.create({ data: { username: 'alice', passwordHash: '' } });
+  await seedClients(store, 1, () => ({ userId }));
+  const { token, hash } = newToken();
+  await store.db.apiToken.create({ data: { userId, name: 'test', hash } });
+  const [next, held] = [jest.spyOn(timeSlices, 'next'), jest.spyOn(HeldRecords.prototype, 'of')];
+  const response = await app.graphql({ query: '{ clients { rows { remark } } }' }, { authorization: `Bearer ${token}` });
+  expect(await response.json()).toEqual({ data: { clients: { rows: [{ remark: 'office 1' }] } } });
+  // Before it is parsed, and before it runs; for its list, and for the page of it; twice for the result.
+  const steps = Array.from({ length: 6 }, () => `user ${userId}`);
+  expect(next.mock.calls.map(([share]) => share)).toEqual([expect.stringContaining('127.0.0.1'), ...steps]);
+  expect(held.mock.calls).toEqual([[`user ${userId}`]]);
+  held.mockRestore();
 });
 
 describe('authentication', () => {
