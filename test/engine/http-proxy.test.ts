@@ -366,7 +366,7 @@ test.each(
 )('a visitor who asks without end and reads no answer %s is disconnected', async (_, client, request) => {
   const answer = `HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n${'x'.repeat(50_000)}`;
   const { port: target } = await startScript(Array.from({ length: 10_000 }, () => answer));
-  const { server, port } = await startProxy({ proxyTiming: { takeMs: 500 }, stored: { clients: [{ ...client, ...fresh }] } });
+  const { server, port } = await startProxy({ proxyTiming: { takeMs: 500, headMs: 600_000, idleMs: 600_000 }, stored: { clients: [{ ...client, ...fresh }] } });
   const visitor = await visit(port);
   visitor.pause();
   const requests = request(target).repeat(1000);
