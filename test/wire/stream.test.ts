@@ -95,6 +95,7 @@ test('what came before its socket was there, the end included, comes in its orde
   jest.spyOn(local, 'end').mockImplementation(() => void ends.push(local.received));
   stream.join(local);
   expect(ends).toEqual(['0102']);
+  mux.onClose();
 });
 
 test('the end of a data connection alone is no end: that of a killed agent ends too', () => {
