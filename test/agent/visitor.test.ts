@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import { runVisitor } from '../../src/agent/visitor.ts';
+import { runVisitor, Visitor } from '../../src/agent/visitor.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
+import { HALF_CLOSED_MS, type ListenOptions } from '../../src/wire/socket.ts';
 import { endChildren } from '../support/child.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { startVisitorProcess } from '../support/processes.ts';
@@ -31,17 +33,25 @@ test('it prints one line for each change of state, and finds a server that comes
   expect(lines).toContain(`connection to 127.0.0.1:${port} lost: the server is shutting down; trying again in 0.0 s`);
 });
 
+/** A visitor whose server is not there. */
+function optionsFor(host: string, port: number) {
+  return { servers: [{ host: '127.0.0.1', port: 1 }], type: 'secret', password, listen: { host, port }, log: new LogRecorder().logger, version: '1' } as const;
+}
+
+test('its local port has the address, and the time for half-closed connections, that it was given', async () => {
+  const opened: unknown[] = [];
+  const listen = async ({ host, port, halfClosedMs }: ListenOptions) => {
+    opened.push([host, port, halfClosedMs]);
+    return { host, port, close: async () => undefined, renew: () => undefined };
+  };
+  const options = { ...optionsFor('192.0.2.1', 7), sockets: { ...netBackend, listen } };
+  for (const halfClosedMs of [undefined, 5]) expect(await new Visitor({ ...options, halfClosedMs }).listen()).toEqual({ host: '192.0.2.1', port: 7 });
+  expect(opened.splice(0)).toEqual([['192.0.2.1', 7, HALF_CLOSED_MS], ['192.0.2.1', 7, 5]]);
+});
+
 test('a local port that is taken stops the start', async () => {
   const { port } = await occupyPort();
-  const options = {
-    servers: [{ host: '127.0.0.1', port: 1 }],
-    type: 'secret',
-    password,
-    listen: { host: '127.0.0.1', port },
-    log: new LogRecorder().logger,
-    version: '1',
-  } as const;
-  await expect(runVisitor(options)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await expect(runVisitor(optionsFor('127.0.0.1', port))).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });
 
 test('SIGTERM stops it gracefully: an open connection may finish, in the time that one has whose target does not end it, and no new one is accepted', async () => {

@@ -114,15 +114,15 @@ test('a client that is disabled loses its visitors on every path', async () => {
   expect(server.engine.clientState(CLIENT.id)?.connections).toBe(0);
 });
 
-test('a visitor that is stopped lets open connections end, on every path', async () => {
-  const { server, visitor } = await visiting();
+test.each(['visitor', 'agent'] as const)('a program (%s) that is stopped lets open connections end, on every path', async (who) => {
+  const { server, agent, visitor } = await visiting();
   const socket = await visit(visitor.port);
   await roundTrip(socket, 'x');
-  const stopped = visitor.visitor.stop();
+  const stopped = who === 'visitor' ? visitor.visitor.stop() : agent.agent.stop();
   expect(await roundTrip(socket, 'still')).toBe('still');
   socket.end();
   await stopped;
-  await eventually(() => server.engine.counts.visits, (visits) => visits === 0);
+  await eventually(() => server.engine.counts[who === 'visitor' ? 'visits' : 'sessions'], (count) => count === 0);
 });
 
 test('when the server is drained, a direct path ends with its last connection', async () => {
