@@ -121,8 +121,7 @@ export class NodeLink {
       // Another address of the node's name may be another machine.
       const socket = await sockets.connect({ host: this.#socket.remoteAddress, port: this.peer.bridgePort, timeoutMs: CONNECT_MS });
       await proveHandshake(socket, { timeoutMs: HANDSHAKE_MS, role: 'data', ...proof, connection: id, info: {} });
-      if (this.#closed) socket.destroy(true);
-      else this.#mux.addDataConnection(socket, id);
+      this.#mux.addDataConnection(socket, id);
     } catch (error) {
       if (this.#closed) return;
       log[this.#warns ? 'warn' : 'debug'](

@@ -46,7 +46,7 @@ export class NodeLinks {
   readonly #parts: NodeLinksParts;
   readonly #up = new Map<string, NodeLink>();
   /** Those of them of which nothing is heard. */
-  readonly #quiet = new Set<NodeLink>();
+  readonly #quiet = new WeakSet<NodeLink>();
   #look: NodeJS.Timeout | undefined;
   /** The nodes that are dialed, by name. */
   readonly #peers = new Map<string, NodePeer>();
@@ -180,7 +180,6 @@ export class NodeLinks {
     this.#parts.onUp(link);
     const reason = await link.ended;
     this.#up.delete(name);
-    this.#quiet.delete(link);
     this.#parts.onDown(name);
     return reason;
   }
