@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ChangeLog, NotFollowedError } from '../../src/store/change-log.ts';
 import { addBytes, insertRows, updateRows } from '../../src/store/hot/bulk.ts';
 import { type CounterBatch, saveCounters } from '../../src/store/hot/counters.ts';
+import { bucketAt } from '../../src/store/hot/traffic.ts';
 import type { Transaction } from '../../src/store/transaction.ts';
 import { eachDialect } from '../support/database.ts';
 import { seedClients, seedHosts, seedTunnels } from '../support/seed.ts';
@@ -361,6 +362,12 @@ eachDialect('counters', (databases) => {
     await store.saveCounters({ clients: [{ id, ...seen, inletBytes: 1, exportBytes: 1 }], tunnels: [], hosts: [] }, { rows: false });
     expect(await store.db.client.findFirst({ select: { node: true } })).toEqual({ node: 'one' });
   });
+});
+
+test('the buckets of traffic begin at whole minutes, hours and days of UTC', () => {
+  const of = (...time: readonly [number, number?, number?, number?]) => Date.UTC(2030, 1, ...time) / 60_000;
+  const at = Date.UTC(2030, 1, 3, 4, 5, 6, 7);
+  expect([bucketAt('minute', at), bucketAt('hour', at), bucketAt('day', at)]).toEqual([of(3, 4, 5), of(3, 4), of(3)]);
 });
 
 test('of more records than one statement takes are written by several, with all of them', async () => {
