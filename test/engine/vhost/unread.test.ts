@@ -199,6 +199,7 @@ async function lookedAt() {
   const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], {
     // So often the sessions are looked at.
     timing: { ...VHOST_TIMING, idleMs: 20 },
+    http2Timing: { idleMs: 600_000, drainMs: 600_000 },
   });
   const { client, ask } = await session(httpsPort, 0);
   const [looked] = await eventually(() => looks.mock.contexts.slice(0, 1), ({ length }) => length === 1);
@@ -208,16 +209,25 @@ async function lookedAt() {
   return { server, client, ask, look: (later: number, stallMs: number) => look.call(looked, now + later, stallMs) };
 }
 
-test('a session in which anything waits, and nothing is sent, is cut off after its time', async () => {
+test.each<[what: string, put: (session: object, carrier: object) => void]>([
+  ['frames', (session) => Object.defineProperty(session, 'state', { get: () => ({ outboundQueueSize: 1 }) })],
+  ['bytes that the system does not take', (_, carrier) => {
+    const handle: unknown = Reflect.get(carrier, '_handle');
+    if (!(handle instanceof Object) || Reflect.get(handle, 'writeQueueSize') !== 0) throw new Error('a socket says what waits');
+    Object.defineProperty(handle, 'writeQueueSize', { get: () => 1 });
+  }],
+])('a session in which %s wait, and nothing is sent, is cut off after its time', async (_, put) => {
   const handshakes = jest.spyOn(http2, 'performServerHandshake');
   const { server, client, look } = await lookedAt();
-  const [handshake] = handshakes.mock.results;
+  const [[socket], [handshake]] = [handshakes.mock.calls[0] ?? [], handshakes.mock.results];
   handshakes.mockRestore();
   for (const later of [0, 5000]) look(later, 1000);
   await new Promise((resolve) => {
     client.ping(resolve);
   });
-  if (handshake?.type === 'return') Object.defineProperty(handshake.value, 'state', { get: () => ({ outboundQueueSize: 1 }) });
+  const carrier: unknown = socket && Reflect.get(socket, '_parent');
+  if (handshake?.type !== 'return' || !(carrier instanceof net.Socket)) throw new Error('there is a session');
+  put(handshake.value, carrier);
   for (const later of [5000, 6000]) look(later, 1000);
   await new Promise(setImmediate);
   expect(server.connections).toBe(1);

@@ -69,6 +69,13 @@ class HeldTrailers {
   }
 }
 
+/** What the system has not taken yet of the bytes that Node has passed on, as Node's own timeouts of sockets see it; 0 = nothing, or this Node does not tell. */
+function unsentBytes(socket: net.Socket): number {
+  const handle: unknown = Reflect.get(socket, '_handle');
+  const size: unknown = typeof handle === 'object' && handle !== null ? Reflect.get(handle, 'writeQueueSize') : undefined;
+  return typeof size === 'number' ? size : 0;
+}
+
 /** A stream closes when it fails: there is nothing else to do. */
 function ignored(): void {
   // See above.
@@ -98,8 +105,6 @@ export class Http2Session {
   /** The number of bytes sent when the visitor last took some, and when that was observed. */
   #bytes = 0;
   #bytesAt = 0;
-  /** At the last check something waited for the visitor, and has not been sent since. */
-  #waits = false;
 
   /** @param carrier the socket below TLS */
   constructor(socket: TLSSocket, carrier: net.Socket, { onStream, timing, unread, queue }: Http2SessionOptions) {
@@ -202,7 +207,7 @@ export class Http2Session {
    * @param now by the monotonic clock
    */
   look(now: number, stallMs: number): void {
-    let waits = Boolean(this.#session.state.outboundQueueSize);
+    let waits = Boolean(this.#session.state.outboundQueueSize) || unsentBytes(this.#carrier) > 0;
     for (const [stream, since] of this.#streams) {
       waits ||= stream.writableLength > 0;
       if (!stream.writableEnded) continue;
@@ -210,9 +215,7 @@ export class Http2Session {
       else if (now - since > TAIL_MS) stream.destroy();
     }
     const bytes = this.#carrier.bytesWritten;
-    // Data that was handed to the system is no longer visible as waiting: the session is idle only when it has been sent.
-    this.#waits = waits || (this.#waits && bytes === this.#bytes);
-    if (!this.#waits || bytes !== this.#bytes) {
+    if (!waits || bytes !== this.#bytes) {
       this.#bytes = bytes;
       this.#bytesAt = now;
     } else if (now - this.#bytesAt > stallMs) {
