@@ -81,6 +81,7 @@ test('the place of a handshake is given back to the address that had it', async 
   await ask(httpsPort, 'x.p.example.com');
   await eventually(() => leave.mock.calls.length, (count) => count === enter.mock.calls.length);
   expect(leave.mock.calls).toEqual(enter.mock.calls);
+  for (const mock of [enter, leave]) mock.mockRestore();
 });
 
 test('a handshake has ten seconds; one that is finished has no such limit', async () => {
