@@ -68,7 +68,13 @@ export class Departure {
       if (!this.#drains) this.#engine.nodes?.leave(true);
       await delay(ms);
       const latest = performance.now() + ms;
-      while (this.#engine.nodes?.hasAgents === true && performance.now() < latest) await delay(LOOK_MS);
+      while (this.#engine.nodes?.hasAgents === true) {
+        if (performance.now() >= latest) {
+          this.#log.warn('some agents have not gone to another server: connections that are being opened through them are reset');
+          break;
+        }
+        await delay(LOOK_MS);
+      }
     }
     this.#stopping.abort();
   }

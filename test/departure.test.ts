@@ -57,18 +57,22 @@ test.each([false, true])('a server that stops gives the others time to notice, a
 });
 
 test('a server that stops keeps its ports open until its last agent has gone', async () => {
-  const { departure, seen } = leaving(3);
+  const { departure, seen, log } = leaving(3);
   await departure.stop(1000);
   expect(seen).toEqual({ looks: 3, left: [true] });
+  expect(log.entries.filter(({ level }) => level >= 40)).toEqual([]);
   expect(departure.signal.aborted).toBe(true);
 });
 
 test('it waits for an agent that stays as long again as for the load balancers, and no longer', async () => {
-  const { departure, seen } = leaving(Infinity);
+  const { departure, seen, log } = leaving(Infinity);
   const began = performance.now();
   await departure.stop(60);
   expect(performance.now() - began).toBeGreaterThanOrEqual(119);
   expect(seen.looks).toBeGreaterThan(0);
+  expect(log.entries.filter(({ level }) => level >= 40).map(({ msg }) => msg)).toEqual([
+    expect.stringMatching(/^some agents have not gone to another server: /),
+  ]);
   expect(departure.signal.aborted).toBe(true);
 });
 
