@@ -11,10 +11,10 @@ register(pathToFileURL(path.join(__dirname, 'hooks.mjs')));
 // Prisma's query compiler is WebAssembly: only its functions that are called are compiled, and quickly. To optimise them takes more than a suite gains by it.
 for (const flag of ['--liftoff-only', '--wasm-lazy-compilation']) v8.setFlagsFromString(flag);
 
-// Jest ends a worker by no longer listening to it. It ends at once, then, and does not wait for the connections that suites have left, or for those that a busy machine has not closed yet:
-// after half a second jest would kill it, with a warning.
+// Jest ends a worker by no longer listening to it, and kills it with a warning after half a second. A worker that has run a hundred suites needs longer than that to close what they left open and to free its
+// memory, which nobody needs. So it kills itself: everything that it has found out is with jest by then.
 process.on('removeListener', (name) => {
-  if (name === 'message' && process.connected && process.listenerCount('message') === 0) process.exit();
+  if (name === 'message' && process.connected && process.listenerCount('message') === 0) process.kill(process.pid, 'SIGKILL');
 });
 
 const root = path.resolve(__dirname, '../../..');
