@@ -40,7 +40,7 @@ export function dialFirst(sockets: SocketBackend, targets: readonly string[], ti
       failed ??= { problems: [], cause: undefined };
       failed.problems.push(`${JSON.stringify(text)} is not a target`);
     }
-    onDialled(new NoTargetError(failed?.problems.join('; '), { cause: failed?.cause }));
+    onDialled(new NoTargetError(failed?.problems.join('; ') ?? 'the list is empty', { cause: failed?.cause }));
   }
 }
 

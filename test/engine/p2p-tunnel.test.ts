@@ -73,8 +73,8 @@ test('the targets are used in round-robin order, and a connection ends when none
   while (!agent.log.entries.some(({ msg }) => msg.startsWith('no target responds'))) await visitUntilClosed(visitor.port);
 });
 
-test('another target holds from the next connection on, whatever the path', async () => {
-  const { server, tunnel, visitor } = await visiting();
+test('another target holds from the next connection on, and so does having none, whatever the path', async () => {
+  const { server, agent, tunnel, visitor } = await visiting();
   const socket = await visit(visitor.port);
   await roundTrip(socket, 'x');
   const beside = await openTunnel(server, { mode: 'p2p', password: 'another one', targets: [(await startEcho()).address] });
@@ -87,6 +87,11 @@ test('another target holds from the next connection on, whatever the path', asyn
     return count > 0;
   });
   expect((await readAll(await visit(visitor.port))).toString()).toBe('other');
+  expect(await roundTrip(socket, 'still')).toBe('still');
+  await server.engine.apply({ kind: 'tunnel', tunnel: { ...tunnel, targets: [] } });
+  const refused = () =>
+    agent.log.entries.some(({ msg }) => msg === 'no target responds: the list is empty') || server.engine.tunnelState(tunnel.id)?.refusals.noTarget;
+  while (!refused()) await visitUntilClosed(visitor.port);
   expect(await roundTrip(socket, 'still')).toBe('still');
   expect(await roundTrip(await visit(neighbor.port), 'as before')).toBe('as before');
 });

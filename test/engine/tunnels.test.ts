@@ -276,7 +276,7 @@ test('a tunnel keeps to its healthy targets when other settings change, and serv
   expect(runner?.believable(none)).toBeUndefined();
 });
 
-test('a direct path of a p2p tunnel gets the healthy targets, also when they change; its connection ends, and nothing more of it is believed, when there are none', async () => {
+test('a direct path of a p2p tunnel gets the healthy targets, also when they change, and continues when there are none; nothing more of it is believed when it has ended', async () => {
   let now = 0;
   clockAt(() => now);
   const { tunnels, client } = engineOf();
@@ -296,22 +296,32 @@ test('a direct path of a p2p tunnel gets the healthy targets, also when they cha
   expect(await after(() => runner.onDirect(new EmptySocket()))).toEqual([direct]);
   expect(await after(() => runner.onHealth(outOf(wanted.id, 'a:1'), 0))).toEqual([targets('b:1')]);
   expect(await after(() => runner.onVisitor(new EmptySocket()))).toEqual([{ kind: 'tcp', by: `tunnel ${wanted.id}`, targets: ['b:1'] }]);
+  expect(await after(() => tunnels.apply({ ...wanted, targets: ['a:1', 'c:1'] }, undefined))).toEqual([targets('c:1')]);
   expect(await after(() => tunnels.apply({ ...wanted, targets: ['b:1', 'c:1'] }, undefined))).toEqual([targets('b:1', 'c:1')]);
   expect(await after(() => tunnels.apply({ ...wanted, targets: ['b:1', 'c:1'], port: 0 }, undefined))).toEqual([]);
   // Without a healthy target, open paths keep those that they have.
   const all = (healthy: boolean) => runner.onHealth({ ...outOf(wanted.id, ''), targets: ['b:1', 'c:1'].map((target) => ({ ...failure, target, healthy })) }, 0);
   expect(await after(() => all(false))).toEqual([]);
   expect(await after(() => all(true))).toEqual([targets('b:1', 'c:1')]);
+  await after(() => all(false));
+  // A target that was removed gets no connections, whether or not another one is healthy.
+  expect(await after(() => tunnels.apply({ ...wanted, targets: ['c:1'] }, undefined))).toEqual([targets('c:1')]);
+  expect(await after(() => tunnels.apply({ ...wanted, targets: ['c:1'], port: 0 }, undefined))).toEqual([]);
+  expect(await after(() => tunnels.apply({ ...wanted, targets: [] }, undefined))).toEqual([targets()]);
+  expect(await after(() => tunnels.apply({ ...wanted, targets: ['d:1'] }, undefined))).toEqual([targets('d:1')]);
   now = 1000;
   const much = { inlet: 2 ** 50, exported: 2 ** 50 };
   expect(runner.believable(much)).toEqual({ inlet: 1_250_000_000, exported: 1_250_000_000 });
   expect(runner.state.connections).toBe(2);
-  expect(await after(() => tunnels.apply({ ...wanted, targets: [] }, undefined))).toEqual([[Frame.RST, 1], [Frame.RST, 3]]);
+  expect(await after(() => tunnels.apply({ ...wanted, targets: [] }, undefined))).toEqual([targets()]);
   now = 2000;
-  expect([runner.believable(much), runner.state.connections]).toEqual([{ inlet: 0, exported: 0 }, 0]);
+  expect([runner.believable(much), runner.state.connections]).toEqual([{ inlet: 1_250_000_000, exported: 1_250_000_000 }, 2]);
   const late = new EmptySocket();
   expect(await after(() => runner.onDirect(late))).toEqual([]);
   expect([late.destroyed, runner.state.refusals]).toEqual([true, { noTarget: 1 }]);
+  expect(await after(() => tunnels.apply({ ...wanted, targets: [], enabled: false }, undefined))).toEqual([[Frame.RST, 1], [Frame.RST, 3]]);
+  now = 3000;
+  expect([runner.believable(much), runner.state.connections]).toEqual([{ inlet: 0, exported: 0 }, 0]);
 });
 
 test('a visitor who asks for a direct path is reset if the ports for it cannot be opened', async () => {

@@ -20,21 +20,26 @@ class P2pTunnel implements TunnelServer {
   readonly #context: TunnelContext;
   readonly #relay: TunnelServer;
   readonly #traffic = new DirectTraffic();
+  /** With only the healthy targets. */
   #wanted: WantedTunnel;
+  /** All targets, when the settings were last applied. */
+  #all: readonly string[];
 
   constructor(context: TunnelContext, wanted: WantedTunnel) {
     this.#context = context;
     this.#relay = secretMode.serve(context, relayed(wanted));
     this.#wanted = wanted;
+    this.#all = context.targets;
   }
 
   configure(wanted: WantedTunnel): void {
-    const before = this.#wanted;
+    const before = this.#all;
     this.#wanted = wanted;
+    this.#all = this.#context.targets;
     this.#relay.configure(relayed(wanted));
-    if (before.targets.join('\n') === wanted.targets.join('\n')) return;
-    if (wanted.targets.length > 0) this.#session?.retarget(wanted.id, fitting(wanted.targets));
-    else this.#context.connections.closeAll();
+    if (before.join('\n') === this.#all.join('\n')) return;
+    // If none is healthy, paths get all, as they keep the previous ones below: but none that was removed.
+    this.#session?.retarget(wanted.id, fitting(wanted.targets.length > 0 ? wanted.targets : this.#all));
   }
 
   /** If there are no targets, direct paths keep the previous ones: open connections continue, and the agent's dials report the failure. */

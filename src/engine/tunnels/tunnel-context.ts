@@ -26,6 +26,11 @@ export class TunnelContext {
     return `tunnel ${this.#wanted().id}`;
   }
 
+  /** The tunnel's targets, whether or not they are healthy. */
+  get targets(): readonly string[] {
+    return this.#wanted().targets;
+  }
+
   /**
    * Called for every new connection. undefined = refuse it: the agent is offline, the client may not serve, or a limit is reached. The refusal
    * is counted already.
