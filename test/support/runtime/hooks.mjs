@@ -33,17 +33,22 @@ function compiled(file, source) {
   const kept = path.join(cache, `${path.relative(root, file)}.js`);
   const mark = `\n//${createHash('sha256').update(JSON.stringify(options)).update(source).digest('hex')}\n`;
   const before = readIfThere(kept);
-  if (before.endsWith(mark)) return withMap(before, kept);
+  if (before.endsWith(mark)) return withMap(before, file, kept);
   const { code, map } = transformSync(source, { ...options, filename: file });
   mkdirSync(path.dirname(kept), { recursive: true });
   keep(`${kept}.map`, map);
   keep(kept, `${code}${mark}`);
-  return withMap(`${code}${mark}`, kept);
+  return withMap(`${code}${mark}`, file, kept);
 }
 
-/** `npm test -- --coverage` finds the lines of the sources by the map. */
-function withMap(code, kept) {
-  return process.env.NODE_V8_COVERAGE === undefined ? code : `${code}//# sourceMappingURL=${pathToFileURL(`${kept}.map`).href}\n`;
+/**
+ * `npm test -- --coverage` finds the lines of the sources by the map. It is part of the code: Node does not follow the URL of a file. It names the file that is read here, since the kept one may
+ * come from another checkout.
+ */
+function withMap(code, file, kept) {
+  if (process.env.NODE_V8_COVERAGE === undefined) return code;
+  const map = { ...JSON.parse(readFileSync(`${kept}.map`, 'utf8')), sources: [pathToFileURL(file).href] };
+  return `${code}//# sourceMappingURL=data:application/json;base64,${Buffer.from(JSON.stringify(map)).toString('base64')}\n`;
 }
 
 /** Writes a file at once: another worker may be writing the same. */
