@@ -113,6 +113,11 @@ export class Environment implements PortReserver {
   blocked(clientId: number): string {
     if (this.closing) return 'the server is shutting down';
     if (this.starting) return 'the server is starting';
+    return this.clientBlocked(clientId);
+  }
+
+  /** The same, whatever the server is doing. */
+  clientBlocked(clientId: number): string {
     const entry = this.clients.get(clientId);
     if (!entry) return 'its client does not exist';
     const blocked = entry.blocked(this.now());

@@ -211,7 +211,7 @@ test('subscribers are notified when the reason changes for which a tunnel does n
   for (const events of [1, 0]) expect(await after({ expiresAt: 1000 })).toEqual(['the client has expired', events]);
 });
 
-test('a listener that cannot be opened is tried again after 1 s, then after twice as long each time, up to 30 s, and no more when its tunnel is gone', async () => {
+test('a listener that cannot be opened is tried again after 1 s, then after twice as long each time, up to 30 s, and no more when its tunnel is gone or the server stops', async () => {
   jest.useFakeTimers();
   try {
     let free = false;
@@ -219,7 +219,7 @@ test('a listener that cannot be opened is tried again after 1 s, then after twic
       if (!free) throw Object.assign(new Error('in use'), { code: 'EADDRINUSE' });
       return { host, port, close: () => Promise.resolve(), renew: () => undefined };
     };
-    const { tunnels, client, log } = engineOf({ sockets: { ...netBackend, listen } });
+    const { environment, tunnels, client, log } = engineOf({ sockets: { ...netBackend, listen } });
     await client();
     const wanted = tunnelOf({ port: 9001 });
     await tunnels.apply(wanted, undefined);
@@ -247,6 +247,13 @@ test('a listener that cannot be opened is tried again after 1 s, then after twic
     await tunnels.remove(wanted.id);
     await jest.advanceTimersByTimeAsync(60_000);
     expect([waits(), jest.getTimerCount()]).toEqual([[], 0]);
+    await tunnels.apply(wanted, undefined);
+    expect(waits()).toEqual([1000]);
+    environment.closing = true;
+    await tunnels.drain();
+    free = true;
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect([tunnels.get(wanted.id)?.running, waits(), jest.getTimerCount()]).toEqual([false, [], 0]);
   } finally {
     jest.useRealTimers();
   }

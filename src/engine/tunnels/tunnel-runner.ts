@@ -253,10 +253,17 @@ export class TunnelRunner implements VisitedTunnel, ClientTunnel {
     return keyedModes.includes(mode) && password === '' ? WITHOUT_PASSWORD : RUNNING;
   }
 
+  /** When the server stops, open connections may end by themselves: as long as neither the tunnel nor its client is stopped. */
+  get #mayContinue(): boolean {
+    return this.#wanted.enabled && this.#environment.clientBlocked(this.#wanted.clientId) === '';
+  }
+
   /** Opens or closes the listener as the settings and the client's state require. */
   async sync(held?: HeldPort): Promise<void> {
     const status = this.#statusWithoutListener;
-    if (status?.running === false) {
+    if (this.#environment.closing && this.#mayContinue) {
+      await held?.close();
+    } else if (status?.running === false) {
       await held?.close();
       this.#parts?.visits?.closeAll('tunnel-stopped', status.error || undefined);
       await this.close();
