@@ -3,12 +3,12 @@ import type { Logger } from 'pino';
 import type { Nodes } from './engine/nodes/nodes.ts';
 import { AditError } from './schema/errors.ts';
 
-/** How often a server that stops looks whether its agents have gone, in ms. */
+/** How often a server that stops looks whether its agents and visitor programs have gone, in ms. */
 const LOOK_MS = 50;
 
 /** What it needs of the engine. */
 interface LeavingEngine {
-  readonly nodes: Pick<Nodes, 'others' | 'leave' | 'siblingServes' | 'hasAgents'> | undefined;
+  readonly nodes: Pick<Nodes, 'others' | 'leave' | 'siblingServes' | 'hasAgents' | 'hasVisitors'> | undefined;
 }
 
 /**
@@ -59,18 +59,18 @@ export class Departure {
 
   /**
    * The server ends. Resolves when its ports may close.
-   * @param ms how long others get to notice, if there are any, and at most how long agents get after that which have not gone yet: what comes for them would be reset
+   * @param ms how long others get to notice, if there are any, and at most how long agents and visitor programs get after that which have not gone yet: what comes for or from them would be reset
    */
   async stop(ms: number): Promise<void> {
     this.#stops = true;
     if ((this.#engine.nodes?.others.servers.length ?? 0) > 0) {
-      this.#log.info(`stopping: load balancers and agents have ${ms / 1000} s to go to other servers`);
+      this.#log.info(`stopping: load balancers, agents and visitor programs have ${ms / 1000} s to go to other servers`);
       if (!this.#drains) this.#engine.nodes?.leave(true);
       await delay(ms);
       const latest = performance.now() + ms;
-      while (this.#engine.nodes?.hasAgents === true) {
+      while (this.#engine.nodes?.hasAgents === true || this.#engine.nodes?.hasVisitors === true) {
         if (performance.now() >= latest) {
-          this.#log.warn('some agents have not gone to another server: connections that are being opened through them are reset');
+          this.#log.warn('some agents or visitor programs have not gone to another server: connections that are being opened through them are reset');
           break;
         }
         await delay(LOOK_MS);

@@ -5,17 +5,17 @@ import { LogRecorder } from './support/log-recorder.ts';
 
 const another: OtherServers = { servers: [{ host: '192.0.2.1', port: 7000, tlsPort: 7001 }], here: false };
 
-/** A server with others, whose last agent goes when somebody has looked `looks` times. */
-function leaving(looks: number, others: OtherServers = another, siblingServes = false) {
+/** A server with others, whose last agent or visitor program goes when somebody has looked `looks` times. */
+function leaving(looks: number, others: OtherServers = another, siblingServes = false, last: 'hasAgents' | 'hasVisitors' = 'hasAgents') {
   const seen = { looks: 0, left: new Array<boolean>() };
   const nodes = {
     others,
     siblingServes,
     leave: (on: boolean) => void seen.left.push(on),
-    get hasAgents() {
-      return ++seen.looks < looks;
-    },
+    hasAgents: false,
+    hasVisitors: false,
   };
+  Object.defineProperty(nodes, last, { get: () => ++seen.looks < looks });
   const log = new LogRecorder();
   const departure = new Departure({ nodes }, log.logger);
   const refuses = () => {
@@ -56,25 +56,31 @@ test.each([false, true])('a server that stops gives the others time to notice, a
   expect([seen.left, departure.draining, departure.signal.aborted]).toEqual([[true], true, true]);
 });
 
-test('a server that stops keeps its ports open until its last agent has gone', async () => {
-  const { departure, seen, log } = leaving(3);
-  await departure.stop(1000);
-  expect(seen).toEqual({ looks: 3, left: [true] });
-  expect(log.entries.filter(({ level }) => level >= 40)).toEqual([]);
-  expect(departure.signal.aborted).toBe(true);
-});
+test.each(['hasAgents', 'hasVisitors'] as const)(
+  'a server that stops keeps its ports open until its last agent or visitor program has gone (%s)',
+  async (last) => {
+    const { departure, seen, log } = leaving(3, another, false, last);
+    await departure.stop(1000);
+    expect(seen).toEqual({ looks: 3, left: [true] });
+    expect(log.entries.filter(({ level }) => level >= 40)).toEqual([]);
+    expect(departure.signal.aborted).toBe(true);
+  },
+);
 
-test('it waits for an agent that stays as long again as for the load balancers, and no longer', async () => {
-  const { departure, seen, log } = leaving(Infinity);
-  const began = performance.now();
-  await departure.stop(60);
-  expect(performance.now() - began).toBeGreaterThanOrEqual(119);
-  expect(seen.looks).toBeGreaterThan(0);
-  expect(log.entries.filter(({ level }) => level >= 40).map(({ msg }) => msg)).toEqual([
-    expect.stringMatching(/^some agents have not gone to another server: /),
-  ]);
-  expect(departure.signal.aborted).toBe(true);
-});
+test.each([['an agent', 'hasAgents'], ['a visitor program', 'hasVisitors']] as const)(
+  'it waits for %s that stays as long again as for the load balancers, and no longer',
+  async (_, last) => {
+    const { departure, seen, log } = leaving(Infinity, another, false, last);
+    const began = performance.now();
+    await departure.stop(60);
+    expect(performance.now() - began).toBeGreaterThanOrEqual(119);
+    expect(seen.looks).toBeGreaterThan(0);
+    expect(log.entries.filter(({ level }) => level >= 40).map(({ msg }) => msg)).toEqual([
+      expect.stringMatching(/^some agents or visitor programs have not gone to another server: /),
+    ]);
+    expect(departure.signal.aborted).toBe(true);
+  },
+);
 
 test.each([['without other servers', { servers: [], here: false }], ['with other processes on its machine only', { servers: [], here: true }]])(
   '%s it closes its ports at once',

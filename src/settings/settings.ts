@@ -245,7 +245,7 @@ export const settingsSchema = z.object({
   leaveSeconds: integer(0, 3600, 'seconds').prefault(5).register(settingInfo, {
     value: 'SECONDS',
     help:
-      'only if there are other servers: how long ports stay open after SIGTERM, so that load balancers notice that /readyz fails, and agents go to other servers; up to twice as long while an agent has not gone',
+      'only if there are other servers: how long ports stay open after SIGTERM, so that load balancers notice that /readyz fails, and agents and visitor programs go to other servers; up to twice as long while one has not gone',
   }),
 });
 

@@ -64,7 +64,7 @@ test('SIGTERM stops it gracefully: an open connection may finish, in the time th
   const socket = await visit(visitor.port);
   expect(await roundTrip(socket, 'hello')).toBe('hello');
   visitor.child.kill('SIGTERM');
-  await server.log.line(/the visitor program is shutting down/);
+  await server.log.line(/the visitor opens no new connections/);
   await expect(visit(visitor.port)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   expect(await roundTrip(socket, 'still served')).toBe('still served');
   const began = performance.now();

@@ -259,13 +259,6 @@ const explanations: readonly Explanation[] = [
     why: 'No bytes are copied, by a call: slower, with the same head.',
   },
   {
-    file: 'src/engine/bridge/visitor-session.ts',
-    line: `if (data?.type === 'drain') this.log.debug('the visitor program is shutting down');`,
-    change:
-      `if (data?.type === 'drain') this.log.debug('the visitor program is shutting down'); else if (data?.… → if (false) this.log.debug('the visitor program is shutting down'); else if (data?.type === 'path') …`,
-    why: 'The log says that the server does not know the message instead of what it means, on the level debug.',
-  },
-  {
     file: 'src/engine/tunnels/connections.ts',
     line: 'const stream = full ? undefined : session.open(payload, dataFollows, credit, session.elsewhere ? this.#visitorOf(socket) : undefined);',
     change: 'session.elsewhere ? this.#visitorOf(socket) : undefined → true ? this.#visitorOf(socket) : undefined',

@@ -214,6 +214,11 @@ export class Bridge {
     for (const standby of this.#standbys) standby.close('shutdown');
   }
 
+  /** There are visitors that may open connections. */
+  get hasVisitors(): boolean {
+    return [...this.#visits.values()].some(({ leaving }) => !leaving);
+  }
+
   /** Ends the sessions of nodes whose secret is no longer accepted. */
   checkNodes(): void {
     for (const session of this.#nodes.values()) session.checkSecret();

@@ -53,6 +53,7 @@ export class VisitorSession extends BridgeSession {
   readonly since: number;
   #path: VisitPath = 'relay';
   #moves = 0;
+  #leaving = false;
   readonly #tunnel: VisitedTunnel;
   readonly #fairQueue: FairQueue<string>;
   readonly #onGone: VisitorSessionStart['onGone'];
@@ -70,6 +71,11 @@ export class VisitorSession extends BridgeSession {
   /** The path of its new connections, as it reports. */
   get path(): VisitPath {
     return this.#path;
+  }
+
+  /** The visitor opens no more connections: its program is shutting down, or has moved to another server. */
+  get leaving(): boolean {
+    return this.#leaving;
   }
 
   /** Sends the visitor a message. */
@@ -94,8 +100,10 @@ export class VisitorSession extends BridgeSession {
 
   protected override onControl(message: unknown): void {
     const { data } = fromVisitorSchema.safeParse(message);
-    if (data?.type === 'drain') this.log.debug('the visitor program is shutting down');
-    else if (data?.type === 'path') this.#move(data.path);
+    if (data?.type === 'drain') {
+      this.log.debug('the visitor opens no new connections: it is shutting down, or has moved to another server');
+      this.#leaving = true;
+    } else if (data?.type === 'path') this.#move(data.path);
     else this.log.debug('the visitor sent a control message that this server does not know');
   }
 

@@ -42,7 +42,7 @@ export interface NodesParts {
   /** An agent's report on health, which another node has received. */
   readonly onHealth: (entry: ClientEntry, report: HealthMessage) => void;
   /** Tells agents and visitor programs of the servers that they can go to, and sends them there. Has the sessions that other nodes have dialed. */
-  readonly bridge: Pick<Bridge, 'tellServers' | 'leave' | 'checkNodes' | 'silences'>;
+  readonly bridge: Pick<Bridge, 'tellServers' | 'leave' | 'hasVisitors' | 'checkNodes' | 'silences'>;
 }
 
 /**
@@ -197,6 +197,11 @@ export class Nodes implements OtherNodes, NodeHandlers {
   get hasAgents(): boolean {
     for (const [, { connected }] of this.#homes.of(this.name)) if (connected) return true;
     return false;
+  }
+
+  /** There are visitor programs that open connections here, and have not gone to another node. */
+  get hasVisitors(): boolean {
+    return this.#parts.bridge.hasVisitors;
   }
 
   /** Where agents and visitor programs find the other nodes. */

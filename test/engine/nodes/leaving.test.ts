@@ -81,8 +81,12 @@ test('a visitor program goes to another node as well, and its connections go on'
   const socket = await visit(visitor.port);
   await roundTrip(socket, 'hello');
   const moved = visitor.log.next(new RegExp(`connected to 127.0.0.1:${two.bridge.port} `));
+  const visitors = () => [one, two].map(({ engine }) => engine.nodes?.hasVisitors);
+  expect(visitors()).toEqual([true, false]);
   one.engine.nodes?.leave(true);
   await moved;
+  // It has gone before its last connection at the other node has ended.
+  await eventually(visitors, ([atFirst, atSecond]) => atFirst === false && atSecond === true);
   expect(await roundTrip(socket, 'still here')).toBe('still here');
   expect(await roundTrip(await visit(visitor.port), 'new')).toBe('new');
 });
