@@ -85,6 +85,13 @@ test('of hosts, files and servers it is listed where they are', async () => {
   });
 });
 
+test('of a visitor alone it is listed, over TLS with any certificate', async () => {
+  writeFileSync(file, 'server = "a:1"\ntls = true\nvisitors.db = { type = "p2p", password = "hush", listen = 5432 }\n');
+  expect(JSON.parse(await jsonLine())).toMatchObject({
+    steps: ['open 127.0.0.1:5432 for visitor db, to a p2p tunnel by way of a:1 over TLS'],
+  });
+});
+
 test('problems are listed with their lines instead', async () => {
   writeFileSync(file, 'server = "a:1"\nvkey = "k"\n[tunnels.x]\ntype = "tcp"\nport = 99999\ntargets = ["1"]\n');
   const { ok, text } = await checkConfig(file, given, false);

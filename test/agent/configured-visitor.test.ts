@@ -2,11 +2,12 @@ import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
 import { ConfiguredVisitor } from '../../src/agent/configured-visitor.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
+import type { SocketBackend } from '../../src/wire/socket.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { netServer } from '../support/net-server.ts';
 
 /** A visitor of the configuration file, whose server is not there. */
-function visitorOf(host: string, port: number) {
+function visitorOf(host: string, port: number, sockets: SocketBackend = netBackend) {
   const log = new LogRecorder();
   const visitor = new ConfiguredVisitor({
     servers: [{ host: '127.0.0.1', port: 1 }],
@@ -15,7 +16,7 @@ function visitorOf(host: string, port: number) {
     listen: { host, port },
     log: log.logger,
     version: '1',
-    sockets: netBackend,
+    sockets,
   });
   const over = visitor.run();
   return { visitor, log, over };
@@ -54,4 +55,13 @@ test('it says whether another one takes its place, and is over when it is stoppe
   await over;
   expect(log.entries.filter(({ msg }) => /cannot connect/.test(msg))).toEqual([]);
   taken.close();
+});
+
+test('an IPv6 address of its own is named in brackets', async () => {
+  const listen: SocketBackend['listen'] = async ({ host, port }) => ({ host, port, close: async () => undefined, renew: () => undefined });
+  const { visitor, log, over } = visitorOf('::1', 7, { ...netBackend, listen });
+  const { state } = await log.line(/listening on/);
+  await visitor.stop();
+  await over;
+  expect(state).toEqual({ event: 'listening', address: '[::1]:7' });
 });

@@ -56,12 +56,22 @@ async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
 }
 
+/** What a server of a later version says is not known here: the session goes on, and the log says it only where one looks for it. */
+async function ignores(server: Mux, log: LogRecorder): Promise<void> {
+  server.sendControl({ type: 'later' });
+  await turns();
+  expect(log.entries.slice(-1).map(({ level, msg }) => [level, msg])).toEqual([[
+    20,
+    expect.stringMatching(/^the server sent a control message that this \w+ does not know$/),
+  ]]);
+}
+
 const bye = (text: string) => ({ type: 'bye', code: 'stopped', text });
 
 test('an agent that stops waits for the connections of its streams; its direct paths get new targets, and end with the session', async () => {
   const direct = { retarget: jest.spyOn(DirectHost.prototype, 'retarget'), close: jest.spyOn(DirectHost.prototype, 'close') };
   ends.push(() => Object.values(direct).forEach((spy) => spy.mockRestore()));
-  const { options, began, said, drained } = serverOf({ clientId: 5, answersPings: true });
+  const { options, began, said, log, drained } = serverOf({ clientId: 5, answersPings: true });
   const target = new EmptySocket();
   const link = await Link.open({
     ...options,
@@ -78,6 +88,7 @@ test('an agent that stops waits for the connections of its streams; its direct p
   server.sendControl({ type: 'drain' });
   await eventually(() => drained.mock.calls.length, (calls) => calls === 1);
   expect(direct.retarget.mock.calls).toEqual([[9, ['a:1']]]);
+  await ignores(server, log);
 
   const stream = server.open(encodeOpen({ kind: 'tcp', targets: ['127.0.0.1:1'] }));
   stream?.join(new EmptySocket());
@@ -138,6 +149,8 @@ test('direct paths are tried while the agent is connected, and end with the sess
 
   const other = await visiting(true);
   expect([other.calls(), other.log.entries]).toEqual([[1, 0, 0, 0, 0], []]);
+  await ignores(other.server, other.log);
+  expect(await other.report(false)).toEqual([0, 1, 0, 0, 0]);
 });
 
 test('a visitor that stops waits for connections on direct paths; what neither they nor the session take is reset', async () => {

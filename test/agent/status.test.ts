@@ -10,6 +10,7 @@ import { askAgents } from '../../src/agent/status/ask-agents.ts';
 import { runtimeDirectory } from '../../src/agent/status/runtime-directory.ts';
 import type { Snapshot } from '../../src/agent/status/snapshot-schema.ts';
 import { serveStatus } from '../../src/agent/status/status-socket.ts';
+import { statusText } from '../../src/agent/status/status-text.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -131,6 +132,7 @@ test('answers of several agents are in the order of their processes, whole howev
   const busy = net.createServer((socket) => socket.on('error', () => {}).end('x'.repeat(17 * 1024 * 1024))).listen(path.join(place, 'adit-agent-5.sock'));
   await once(busy, 'listening');
   await expect(askAgents(place)).rejects.toThrow('adit-agent-5.sock sent too long an answer');
+  await expect(askAgents(path.join(place, 'adit-agent-4.sock.old'))).rejects.toMatchObject({ code: 'ENOTDIR' });
   for (const server of [...servers, busy]) server.close();
 });
 
@@ -205,5 +207,32 @@ agent ${process.pid}, version 1.2.3, configuration /etc/a.toml
   p        p2p     127.0.0.1:5432  connected to h:1  direct
   q        secret  -               taken             -
 `);
+  await close();
+});
+
+test.each<[what: string, more: Partial<Snapshot>, text: RegExp]>([
+  ['without a configuration file', { config: '' }, /^agent 7, version 1$/],
+  ['that cannot ask the server', { entries: null }, /^agent 7, version 1, configuration c\n {2}tunnels and hosts: the server cannot be asked$/],
+])('an agent %s says so', (_what, more, text) => {
+  expect(statusText({ pid: 7, version: '1', config: 'c', problems: [], session: null, entries: [], visitors: [], ...more }).trimEnd()).toMatch(text);
+});
+
+test('an agent runs without its socket where no directory can be made, and says so in its log', async () => {
+  const { logger, entries } = new LogRecorder();
+  const taken = path.join(directory, 'taken');
+  writeFileSync(taken, '');
+  const close = await serveStatus(taken, () => Promise.reject(new Error('not asked')), logger);
+  expect(entries.map(({ level, msg }) => [level, msg])).toEqual([[40, expect.stringMatching(/^adit agent --status will not find this agent: ./)]]);
+  await close();
+});
+
+test('a state that cannot be had ends the connection without an answer', async () => {
+  const { logger, entries } = new LogRecorder();
+  const close = await serveStatus(directory, () => Promise.reject(new Error('no state')), logger);
+  const asker = net.connect(path.join(directory, `adit-agent-${process.pid}.sock`)).on('error', () => undefined);
+  const received = jest.fn();
+  asker.on('data', received);
+  await once(asker, 'close');
+  expect([received.mock.calls, entries.map(({ msg }) => msg)]).toEqual([[], ['the state could not be sent']]);
   await close();
 });

@@ -13,6 +13,7 @@ export class TargetHealth {
   readonly #maxFailed: number;
   #healthy = true;
   #failures = 0;
+  /** Since when it is healthy, or not, in ms. */
   #since: number;
   #error = '';
 
@@ -30,11 +31,6 @@ export class TargetHealth {
   /** Failures in a row. */
   get failures(): number {
     return this.#failures;
-  }
-
-  /** Since when it is healthy, or not, in ms. */
-  get since(): number {
-    return this.#since;
   }
 
   /** Of the last check that failed; "" = none has. */

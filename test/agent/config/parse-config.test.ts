@@ -223,6 +223,14 @@ describe("the text of an agent's configuration file", () => {
     ]],
     ['what is missing', '[tunnels.a]\ntype = "secret"\n', ['a.toml:1: tunnels.a.targets: is missing', 'a.toml:1: tunnels.a.password: is missing']],
     ['a wrong type', '[tunnels.a]\ntype = "ftp"', ['a.toml:2: tunnels.a.type: must be "tcp", "udp", "httpProxy", "socks5", "file", "secret" or "p2p"']],
+    ['a number for a table', '[tunnels]\na = 1\n[hosts]\nb = 1\n[visitors]\nc = 1\n[tunnels.d]\ntype = "tcp"\ntargets = ["1"]\nhealth = 1', [
+      'a.toml:2: tunnels.a: must be a table',
+      'a.toml:10: tunnels.d.health: must be a table',
+      'a.toml:4: hosts.b: must be a table',
+      'a.toml:6: visitors.c: must be a table',
+    ]],
+    ['what is no fingerprint', 'tls_fingerprint = "ab:cd"', ['a.toml:1: tls_fingerprint: must be a SHA-256 fingerprint, 64 hex digits with or without colons']],
+    ['what is nested too deeply', `vkey = ${'['.repeat(10_000)}`, [expect.stringMatching(/^a\.toml:1: ./)]],
     ['a target that is none', '[hosts.a]\nhost = "a.example"\ntargets = ["1", "nope"]', [
       'a.toml:3: hosts.a.targets.1: must be host:port, [IPv6]:port or a port',
     ]],
