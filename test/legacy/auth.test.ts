@@ -49,6 +49,7 @@ describe('the endpoints under /auth', () => {
   test('/auth/getauthkey/ is refused to an address that asks all the time', async () => {
     const api = await apis.start();
     const answers = await Promise.all(Array.from({ length: 301 }, () => api.call('/auth/getauthkey/')));
+    expect(answers[0]?.headers.get('ratelimit-policy')).toMatch(/q=300; w=60\b/);
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(300);
     expect(answers.find(({ status }) => status === 429)?.body).toEqual({ status: 0, msg: 'too many requests' });
   });

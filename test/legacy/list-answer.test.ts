@@ -117,6 +117,20 @@ test('of long rows as many are read at once as are sent at once, at least one', 
   expect([wanted, slots.taken, slots.ended, listeners]).toEqual([[10, 2, 1, 1], 1, 1, 0]);
 });
 
+test('a list is read on when its reader has what was sent: one who reads nothing fills no memory', async () => {
+  const slots = new Slots();
+  const waiting: number[] = [];
+  await read((response) => {
+    // Longer than what the system takes at once.
+    const toJSON = () => {
+      waiting.push(response.writableLength);
+      return 'x'.repeat(16 * 1024 * 1024);
+    };
+    return sendList(response, listOf([{ toJSON }, { toJSON }, { toJSON }]).list, slots);
+  });
+  expect(waiting).toEqual([0, 0, 0]);
+});
+
 test('a list that fails leaves its place among the long operations', async () => {
   const slots = new Slots();
   const failure = new Error('no database');

@@ -66,6 +66,7 @@ const echo = new GraphQLSchema({
       withId: { ...given, args: { ...range, id: { type: new GraphQLNonNull(GraphQLInt), defaultValue: 1 } } },
       texts: { type: new GraphQLList(GraphQLString), resolve: () => ['a', 1, null, true] },
       noText: { type: new GraphQLList(new GraphQLNonNull(GraphQLString)), resolve: () => ['a', null] },
+      nothing: { type: GraphQLString, resolve: () => undefined },
       noList: { type: new GraphQLList(GraphQLString), resolve: () => 'abc' },
     },
   }),
@@ -79,7 +80,8 @@ test.each([
   ['{ texts }', [{}]],
   ['{ noText }', [{}]],
   ['{ noList }', [{}]],
-])('arguments and lists of texts in the compiled %s are those of GraphQL', async (source, calls) => {
+  ['{ nothing }', [{}]],
+])('arguments, lists of texts and absent values in the compiled %s are those of GraphQL', async (source, calls) => {
   const run = compileOperation(echo, document(source));
   for (const variableValues of calls) {
     const { data, errors } = await execute({ schema: echo, document: parse(source), variableValues });

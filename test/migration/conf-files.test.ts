@@ -209,6 +209,7 @@ describe('npc.conf', () => {
       [plain]
       host=b.example.com
       scheme=all
+      header_x-three=3
       target_addr=82
       [over-tcp]
       mode=tcp
@@ -281,7 +282,7 @@ describe('npc.conf', () => {
           headers: ['x-one: 1', 'x-two: a: 2'],
           health: { type: 'http', intervalMs: 11_000, timeoutMs: 4000, maxFailed: 5, path: '/alive' },
         },
-        plain: { ...hostDefaults, host: 'b.example.com', targets: ['82'], remark: 'plain' },
+        plain: { ...hostDefaults, host: 'b.example.com', targets: ['82'], remark: 'plain', headers: ['x-three: 3'] },
       },
       tunnels: {
         'over-tcp': { type: 'tcp', server_ip: '127.0.0.1', port: 9001, targets: ['10.0.0.3:22'], remark: 'over-tcp', health: tcpCheck },
@@ -406,6 +407,12 @@ describe('npc.conf', () => {
     const { text, problems } = made(section, directory);
     expect(problems).toEqual([]);
     expect(text).toMatch(/alice = "a=b"\nAlice = "other"/);
+    writeFileSync(path.join(directory, 'broken.conf'), '\na=1\n=2\nnone\n a = 3\n');
+    expect(made(section.replace('accounts', 'broken'), directory).problems).toEqual([
+      'broken.conf: line 3: is neither user=password nor a comment',
+      'broken.conf: line 4: is neither user=password nor a comment',
+      'broken.conf: line 5: this user occurs twice',
+    ]);
     expect(made('[s]\nmode=socks5\nserver_port=1080\nmulti_account=none.conf\n', directory).problems).toEqual([expect.stringContaining('ENOENT')]);
   });
 });

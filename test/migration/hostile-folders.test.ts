@@ -141,6 +141,10 @@ test('what is no file: pipes, devices, directories and broken links are named; a
     expect.stringMatching(/^users\.json: ENOENT/),
   ]);
   expect(await store.db.client.count()).toBe(1);
+  // A file that cannot be read is there.
+  const broken = npsFolder({});
+  symlinkSync(path.join(broken, 'missing'), path.join(broken, 'users.json'));
+  expect((await importFolder(store, broken)).problems).toEqual([{ source: 'users.json', field: '', text: expect.stringContaining('ENOENT') }]);
 });
 
 test("hosts of tenants with the server's own names are imported, but not served until an administrator names them", async () => {

@@ -57,7 +57,7 @@ test('each field of a folder is that field of a record, in the form of the schem
         Port: 9001,
         ServerIp: '127.0.0.1',
         Remark: 't&amp;',
-        Target: { TargetStr: '10.0.0.1:1\r\n10.0.0.2：2', LocalProxy: true },
+        Target: { TargetStr: '10.0.0.1：1\r\n10.0.0.2：2', LocalProxy: true },
         ProtoVersion: 'v1',
         Flow: { InletFlow: 11, ExportFlow: 21 },
       }),
@@ -353,6 +353,11 @@ test('a number or a time that cannot be is a problem of its field', () => {
   expect(set.clients).toMatchObject([{ id: 4, rateLimit: high - 1, flowLimit: 0, maxConnections: 0, maxTunnels: high - 1 }]);
   // Their ids are used up.
   expect(set.leftOut).toEqual({ user: new Set(), client: new Set([2, 3]), tunnel: new Set([5]), host: new Set([3]) });
+});
+
+test('a record that cannot be read uses up its id, as far as that can be read', () => {
+  const users = '{"Id":4,"UserName":"a","UserName":"b"}\n*#*{"Id": 5,\n*#*{"Id":2147483648,}\n*#*{"Id":6';
+  expect(readNpsFolder(npsFolder({ users })).set.leftOut.user).toEqual(new Set([4, 5, 6]));
 });
 
 test('each limit applies unless nps.conf switches it off', () => {

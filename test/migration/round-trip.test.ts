@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -139,6 +139,8 @@ test.each(lineages)('an export in the lineage %s can be imported, and the output
   );
   const exported = path.join(scratchDirectory(), 'exported');
   const text = await writeFolder(store.db, exported, lineage, Date.now());
+  // It has the keys of all agents.
+  for (const name of ['.', ...readdirSync(exported)]) expect(statSync(path.join(exported, name)).mode & 0o077).toBe(0);
   expect(text).toMatch(/Lost:[^]*web logins[^]*audit log/);
   expect(text).toMatch({ Y: /1 users: this lineage has none/, Z: /the passwords of 1 users/, D: /allowlists of 1 clients/ }[lineage]);
   await expect(writeFolder(store.db, exported, lineage, Date.now())).rejects.toThrow(/exists already/);

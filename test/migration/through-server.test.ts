@@ -188,8 +188,9 @@ test('the command passes each of its options on, prints the report as a text or 
     if (flag === '--json') expect(JSON.parse(printed)).toEqual({ ...report, remarks: ['All limits in the records apply.'] });
     else expect(printed).toMatch(/^ +new +changed[^]*All limits in the records apply\./);
   }
-  const refused = await run('import', 'nps', npsFolder({ clients: '{' }), '--config', config);
-  expect(refused).toMatchObject({ code: 1, text: expect.stringContaining('Nothing was imported') });
+  const refused = (...more: readonly string[]) => run('import', 'nps', npsFolder({ clients: '{' }), '--config', config, ...more);
+  expect(await refused()).toMatchObject({ code: 1, text: expect.stringContaining('Nothing was imported') });
+  expect(await refused('--json')).toMatchObject({ code: 1, text: expect.stringContaining('"outcome": "refused"') });
   await unlock();
 });
 

@@ -33,6 +33,10 @@ test('a listener gets the handle that all processes share, or the error of the s
   expect(sent).toEqual([{ type: 'share', id: 1, ...place }]);
   ports.onMessage({ type: 'shared', id: 1, problem: '' }, handle);
   expect(await got).toBe(handle);
+  // A question has one answer.
+  let closedAgain = 0;
+  ports.onMessage({ type: 'shared', id: 1, problem: '' }, { close: () => closedAgain++ });
+  expect(closedAgain).toBe(1);
   handle.close('why');
   expect([sent.at(-1), closed]).toEqual([{ type: 'unshare', ...place }, [['why']]]);
 
@@ -95,6 +99,16 @@ test('a port that one process has is had at once, or when the one that has it gi
     ports.release('e');
     grant('e');
     expect(granted).toEqual(['b']);
+    // A process that cannot open any more files has a while to answer.
+    const slow = ports.claim('f', () => undefined);
+    await jest.advanceTimersByTimeAsync(9999);
+    answer(8, true);
+    expect(await slow).toBe(true);
+    // An answer leaves no timer, which would hold a process that is to end.
+    expect(jest.getTimerCount()).toBe(0);
+    const never = ports.claim('g', () => undefined).catch((error: unknown) => error);
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(await never).toMatchObject({ code: 'ETIMEDOUT' });
   } finally {
     jest.useRealTimers();
   }

@@ -27,7 +27,7 @@ const programs = {
   useradd: 'for name; do :; done; echo "$name:x:321:321::/:/bin/sh" >>/etc/passwd',
   adduser: 'for name; do :; done; echo "$name:x:321:321::/:/bin/sh" >>/etc/passwd',
   userdel: 'echo root:x:0:0::/:/bin/sh >/etc/passwd',
-  deluser: 'echo root:x:0:0::/:/bin/sh >/etc/passwd',
+  deluser: 'echo removed; echo root:x:0:0::/:/bin/sh >/etc/passwd',
 };
 
 /** Does steps of `machine-steps.ts` on a machine whose /etc, /run, /sbin, /var and packaged units are its own. @returns the outcome of each */
@@ -142,7 +142,8 @@ function services(): void {
       ['done', procd('stop', 'disable'), []],
       [expect.stringContaining('OpenWrt keeps /var in memory'), [], []],
     ]);
-    expect(printed).toEqual(['adit is running']);
+    // What programs say is the operator's to read.
+    expect(printed).toEqual(['adit is running', 'removed']);
   });
 
   test('is not installed where it would not start, is not that of the package, and needs root', async () => {

@@ -33,11 +33,13 @@ test('without settings there is no HTTPS, and nothing to redirect to', async () 
 });
 
 test('own files are used and watched, before anything else; one alone is refused', async () => {
-  expect(await tlsOf({ httpTlsCert: certificate, httpTlsKey: key, httpTls: 'self-signed', httpRedirectPort: 80 })).toEqual({
-    identity: covering,
-    files: { certificate, key },
-    pin: '',
-  });
+  for (const how of ['off', 'self-signed'] as const) {
+    expect(await tlsOf({ httpTlsCert: certificate, httpTlsKey: key, httpTls: how, httpRedirectPort: 80 })).toEqual({
+      identity: covering,
+      files: { certificate, key },
+      pin: '',
+    });
+  }
   await expect(tlsOf({ httpTlsCert: certificate })).rejects.toThrow('must be given both or not at all');
   await expect(tlsOf({ httpTlsKey: key })).rejects.toThrow('must be given both or not at all');
 });
