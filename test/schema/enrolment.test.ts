@@ -86,17 +86,22 @@ eitherDialect('enrolments', (databases) => {
     expect(await api.ok('{ enrolments(clientId: 1) { id } }')).toEqual({ enrolments: [] });
   });
 
-  test('that end are deleted if nobody used them, and those that can be used again expire; others stay as they are', async () => {
+  test('that end are deleted if nobody used them, and those that can be used again expire; others, and those of other clients, stay as they are', async () => {
     const api = await world();
     const [expired, used, open] = [await create(api, 60), await create(api, 600), await create(api, 600)];
     for (const { code } of [expired, used]) expect(await use(api, code, 1)).toEqual(given);
     time += 100_000;
+    await api.ok('mutation { createClient(input: {}) { id } createEnrolment(input: { clientId: 2, expiresInSeconds: 600 }) { code } }');
+    const ofOther = () => api.ok('{ enrolments(clientId: 2) { id expiresAt } }');
+    const before = await ofOther();
     await api.services.store.db.auditEntry.deleteMany();
     await api.ok('mutation { updateClient(id: 1, input: { verifyKey: "another key of it" }) { id } }');
     expect(
       await api.services.store.db.auditEntry.findMany({ where: { resource: 'enrolment' }, select: { action: true, resourceId: true }, orderBy: { id: 'asc' } }),
     )
       .toEqual([{ action: 'delete', resourceId: String(open.enrolment.id) }, { action: 'update', resourceId: String(used.enrolment.id) }]);
+    expect(before).toEqual({ enrolments: [{ id: expect.anything(), expiresAt: new Date(time + 600_000).toISOString() }] });
+    expect(await ofOther()).toEqual(before);
   });
 
   test('a machine that used a code gets neither a new key nor that of another owner', async () => {
