@@ -118,7 +118,7 @@ describe('a location', () => {
   test.each(['/a b', '/a?b', '/a#b', '/a\r\nb', '/\0'])('%j is none', (text) => expect(hostLocation(text)).toBeUndefined());
   test('covers whole segments', () => {
     for (const path of ['/api', '/api/', '/api/x']) expect(covers('/api', path)).toBe(true);
-    for (const path of ['/apiary', '/ap', '/', '/x/api']) expect(covers('/api', path)).toBe(false);
+    for (const path of ['/apiary', '/ap', '/', '/x/api', '/xyz/api']) expect(covers('/api', path)).toBe(false);
   });
   test('of any text is one that is its own location, or none', () => {
     fc.assert(
@@ -169,6 +169,14 @@ describe('routing', () => {
     }
     for (const path of ['/b/cdef', '/b/cdef/g']) expect([path, table.match(request('a.com', path))]).toEqual([path, long]);
     for (const path of ['/b', '/b/cdefg', '/ab', '/']) expect([path, table.match(request('a.com', path))]).toEqual([path, undefined]);
+  });
+
+  test('forgets a rule that is deleted, however its location is written', () => {
+    for (const location of ['/a%62', '/a;x', '/a%2Fb', '/a']) {
+      const table = new HostTable([rule('a.com', { location, id: 1 })]);
+      const matches = () => table.match(request('a.com', location))?.id;
+      expect([location, matches(), table.delete(1), matches(), table.knows('a.com')]).toEqual([location, 1, undefined, undefined, false]);
+    }
   });
 
   test('passes over stopped rules and those for the other scheme, down to a wildcard', () => {
