@@ -6,6 +6,7 @@ import { z } from 'zod';
 import type { Caller } from '../../src/rules/caller.ts';
 import { type Finding, findings } from '../../src/schema/diagnosis/findings.ts';
 import { NameLookUps } from '../../src/schema/diagnosis/name-look-ups.ts';
+import { refusals } from '../../src/rules/visitor-refusals.ts';
 import { withPages } from '../../src/schema/diagnosis/visitor-page.ts';
 import { keysOf } from '../../src/schema/values/enum.ts';
 import { testDatabases } from '../support/database.ts';
@@ -15,7 +16,7 @@ import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
 const databases = testDatabases('sqlite');
 const query = `query ($host: String!, $scheme: RequestScheme!, $lookUp: Boolean) {
-  diagnoseHost(host: $host, scheme: $scheme, lookUp: $lookUp) { gates { name outcome explanation remedy visitorPage { status title } } }
+  diagnoseHost(host: $host, scheme: $scheme, lookUp: $lookUp) { gates { name outcome explanation remedy visitorPage { status title text } } }
 }`;
 const gates = z.object({
   diagnoseHost: z.object({
@@ -24,7 +25,7 @@ const gates = z.object({
       outcome: z.string(),
       explanation: z.string(),
       remedy: z.string().nullable(),
-      visitorPage: z.object({ status: z.number(), title: z.string() }).nullable(),
+      visitorPage: z.object({ status: z.number(), title: z.string(), text: z.string() }).nullable(),
     })),
   }),
 });
@@ -257,10 +258,10 @@ test('each stop names the page that visitors see', async () => {
     const { data } = await api.run(query, { host, scheme: 'HTTP' });
     return gates.parse(data).diagnoseHost.gates.find(({ outcome }) => outcome === 'STOPPED');
   };
-  expect(await stopOf('wrong.example.com')).toMatchObject({ name: 'ROUTE', visitorPage: { status: 404, title: 'No such site' } });
+  expect(await stopOf('wrong.example.com')).toMatchObject({ name: 'ROUTE', visitorPage: refusals.noRoute });
   const clientId = await api.id('mutation { createClient(input: {}) { id } }');
   await api.ok(`mutation { createHost(input: { clientId: ${clientId}, host: "shop.example.com", targets: ["80"] }) { id } }`);
-  expect(await stopOf('shop.example.com')).toMatchObject({ name: 'AGENT', visitorPage: { status: 503, title: 'The site is away' } });
+  expect(await stopOf('shop.example.com')).toMatchObject({ name: 'AGENT', visitorPage: refusals.offline });
   const tunnel = await api.id(`mutation { createTunnel(input: { clientId: ${clientId}, mode: TCP, targets: ["22"] }) { id } }`);
   const { gates: ofTunnel } = z.object({ gates: z.array(z.object({ visitorPage: z.null() })) }).parse(
     await api.record(`{ diagnoseTunnel(id: ${tunnel}) { gates { visitorPage { status } } } }`),

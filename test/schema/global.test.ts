@@ -279,6 +279,7 @@ eitherDialect('the global settings', (databases) => {
       code: 'PLATFORM_DOMAIN_INVALID',
       message: `platform domain ${wildcard} conflicts with existing wildcard host *.x.p.example.com`,
     });
-    expect(await saved(api, [{ wildcard: '*.q.example.com' }])).toMatchObject({ platformDomains: [{ wildcard: '*.q.example.com' }] });
+    expect(await saved(api, [{ id: 'q', wildcard: '*.q.example.com' }])).toMatchObject({ platformDomains: [{ wildcard: '*.q.example.com' }] });
+    expect(await refusal(api, [{ id: 'q', wildcard }])).toMatchObject({ code: 'PLATFORM_DOMAIN_INVALID' });
   });
 });
