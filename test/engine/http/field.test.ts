@@ -95,6 +95,10 @@ test('no text adds a line or a field to what the server answers by itself', () =
   );
 }, LONG);
 
+test('the value of a field has no spaces and tabs around it, however it was received', () => {
+  for (const field of [Field.parse('A:\t b\tc \t'), Field.received('A', '\t b\tc \t')]) expect(field?.value).toBe('b\tc');
+});
+
 test("a name that can't be one is no field", () => {
   fc.assert(
     fc.property(text, (name) => {

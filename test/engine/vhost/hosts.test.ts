@@ -189,11 +189,14 @@ test('what an agent is asked for names the host, and how long a dial may take; e
   expect(asked()).toMatchObject([{ targets: [three, two] }, { targets: [two, three] }]);
 });
 
-test('a host without visitors shows the totals that are stored, as far as numbers are exact', async () => {
-  const { hosts } = await hostsOf();
-  const host = hostOf({});
+test('a host without visitors shows the totals that are stored, as far as numbers are exact; with the first bytes it is among those that have changed', async () => {
+  const { hosts, ticker } = await hostsOf();
+  const host = hostOf({ id: 778 });
   hosts.set(host, { inletBytes: 2 ** 60, exportBytes: 5 });
   expect(hosts.get(host.id)?.traffic).toMatchObject({ inletBytes: Number.MAX_SAFE_INTEGER, exportBytes: 5 });
+  hosts.get(host.id)?.meter.countExport(1);
+  expect([...ticker.takeChanged().host]).toEqual([host.id]);
+  ticker.stop();
 });
 
 test('a connection to a target begins with data, for a request with the credit that the agent knows; what waits of a response counts for its visitor', async () => {

@@ -158,6 +158,22 @@ test('trailers pass in both directions, without what would change where a messag
   expect(origin.received.join('').match(/\r\n0\r\n[^]*?\r\n\r\n/g)).toEqual(Array.from({ length: 2 }, () => '\r\n0\r\nx-up: yes\r\n\r\n'));
 });
 
+test('a trailer that its target sends after the visitor has the head reaches the visitor', async () => {
+  let target: net.Socket | undefined;
+  const origin = await startRawOrigin((_text, socket) => {
+    target = socket;
+    socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n');
+  });
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+  const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate });
+  const stream = session.request({ ':path': '/' });
+  await once(stream, 'response');
+  const trailers = once(stream.resume(), 'trailers');
+  target?.write('0\r\nX-Sum: 1\r\n\r\n');
+  expect((await trailers)[0]).toMatchObject({ 'x-sum': '1' });
+  session.close();
+});
+
 test.each([0, 8])('a body that the visitor cancels (code %d) is not complete for the target', async (code) => {
   const origin = await startRawOrigin(() => undefined);
   const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);

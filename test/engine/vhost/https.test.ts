@@ -8,7 +8,9 @@ import { ConnectionShares } from '../../../src/rules/connection-shares.ts';
 import { covering, other } from '../../support/certificates.ts';
 import { clientHello } from '../../support/client-hello.ts';
 import { eventually } from '../../support/eventually.ts';
+import { describeWithIpv6 } from '../../support/programs.ts';
 import { closed } from '../../support/target.ts';
+import { fresh, startEngine } from '../../support/tunnel.ts';
 import { exchange, hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
 import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
 import { HandshakeQueue } from '../../../src/engine/limits/handshake-queue.ts';
@@ -248,4 +250,17 @@ test('HTTP/2 is spoken with visitors, HTTP/1.1 with targets', async () => {
     /^POST \/post HTTP\/1.1\r\nHost: x.p.example.com:\d+\r\nTransfer-Encoding: chunked\r\n[^]*\r\n9\r\nsome body\r\n0\r\n\r\n$/,
   );
   session.close();
+});
+
+describeWithIpv6('on a socket for IPv6', () => {
+  test('a visitor by IPv4 has the same address as on one for IPv4', async () => {
+    const { engine, log } = await startEngine({ stored: { hosts: [{ ...hostOf({ host: 'x.p.example.com', ...pem }), ...fresh }] } });
+    const { httpsPort } = await engine.listenHosts({ host: '::', httpPort: 0, httpsPort: 0 });
+    await ask(httpsPort, 'x.p.example.com');
+    const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate });
+    await once(session.request({ ':path': '/' }).resume(), 'response');
+    session.close();
+    const refused = log.entries.filter(({ msg }) => msg.startsWith('a request was refused'));
+    expect(refused.map(({ address }) => address)).toEqual(['127.0.0.1', '127.0.0.1']);
+  });
 });

@@ -64,6 +64,14 @@ test('the requests of an HTTP/2 session share connections to the target, those o
   other.close();
 });
 
+test('what a visitor over HTTP/1.1 has left open ends with its connection', async () => {
+  const origin = await startOrigin((socket) => socket.write(hello));
+  const { httpPort } = await serve(origin.target, { timing: { ...VHOST_TIMING, targetIdleMs: 600_000 } });
+  await exchange(httpPort, get('/'), (text) => text.endsWith('hello'));
+  await Promise.all(origin.closed);
+  expect(origin.received).toHaveLength(1);
+});
+
 test('visitors behind a trusted proxy have connections of their own, although they share one to the server', async () => {
   const origin = await startOrigin((socket) => socket.write(hello));
   const { connect } = await serve(origin.target, { trusts: () => true });

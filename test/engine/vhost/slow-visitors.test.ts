@@ -6,7 +6,7 @@ import { type Waiting, WaitState } from '../../../src/engine/vhost/wait-state.ts
 function expired(
   waiting: Waiting,
   looks: readonly number[],
-  { pending = 0, meanwhile = () => undefined }: { pending?: number; meanwhile?: (state: WaitState) => void } = {},
+  { pending = 0, meanwhile = () => undefined }: { pending?: number; meanwhile?: (state: WaitState) => unknown } = {},
 ) {
   const clock = jest.spyOn(performance, 'now').mockReturnValue(0);
   try {
@@ -35,7 +35,7 @@ test.each<[Waiting, number]>([['first', 10_000], ['head', 10_000], ['idle', 60_0
 );
 
 test('a body has to bring 500 bytes a second, over 20 s each time, unless the visitor is not read', () => {
-  const receiving = (bytes: number) => ({ meanwhile: (state: WaitState) => state.received(bytes) });
+  const receiving = (bytes: number) => ({ meanwhile: (state: WaitState) => (state.received(500), state.received(bytes - 500)) });
   expect(expired('body', [20_000, 21_000], receiving(10_499))).toEqual([21_000]);
   expect(expired('body', [20_000, 21_000, 41_000, 41_001], receiving(10_500))).toEqual([41_001]);
   const held = (state: WaitState): void => {
@@ -49,6 +49,7 @@ test('a body has to bring 500 bytes a second, over 20 s each time, unless the vi
 test('a response that waits must be read within 20 s after some of it was read', () => {
   expect(expired('nothing', [20_000, 20_001], { pending: 1 })).toEqual([20_001]);
   expect(expired('nothing', [20_001])).toEqual([]);
+  expect(expired('nothing', [20_001, 25_000, 25_001], { pending: 1, meanwhile: (state) => (state.drainedAt = 5000) })).toEqual([25_001]);
   const clock = jest.spyOn(performance, 'now').mockReturnValue(0);
   const state = new WaitState();
   clock.mockReturnValue(7);

@@ -13,6 +13,7 @@ import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
 import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
 import { Http2Outbound } from '../../../src/engine/vhost/response/http2-outbound.ts';
 import { Http2Session } from '../../../src/engine/vhost/request/http2-session.ts';
+import { WaitState } from '../../../src/engine/vhost/wait-state.ts';
 import { encodeDialResult } from '../../../src/wire/dial-result.ts';
 import { UnreadAccount, UnreadAccounts } from '../../../src/engine/vhost/unread-account.ts';
 
@@ -130,7 +131,8 @@ test('an HTTP/2 session whose visitor reads nothing is cut off, with its streams
   await closed(raw);
 });
 
-test('a response whose visitor reads only others is cut off alone, and the session goes on', async () => {
+test('a response whose visitor reads only others is cut off alone, and the session goes on; the time of one begins again when it is read', async () => {
+  const drained = jest.spyOn(WaitState.prototype, 'drained');
   const { httpsPort } = await answering(300_000);
   const { client, ask } = await session(httpsPort, 65_535);
   const unread = ask();
@@ -138,7 +140,8 @@ test('a response whose visitor reads only others is cut off alone, and the sessi
   const read = async (): Promise<void> => void lengths.add((await ask().setEncoding('latin1').toArray()).join('').length);
   while (!unread.closed) await read();
   await read();
-  expect([[...lengths], client.destroyed]).toEqual([[300_000], false]);
+  expect([[...lengths], client.destroyed, drained.mock.calls.length > 0]).toEqual([[300_000], false, true]);
+  drained.mockRestore();
 });
 
 test('the streams of sessions end with their sockets, those too whose answers wait, within seconds', async () => {
@@ -195,7 +198,7 @@ test(
 async function lookedAt() {
   const { look } = Http2Session.prototype;
   const looks = jest.spyOn(Http2Session.prototype, 'look').mockImplementation(() => undefined);
-  const origin = await startRawOrigin((_text, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+  const origin = await startRawOrigin((text, socket) => text.startsWith('GET /silent') || socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
   const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], {
     // So often the sessions are looked at.
     timing: { ...VHOST_TIMING, idleMs: 20 },
@@ -216,11 +219,13 @@ test.each<[what: string, put: (session: object, carrier: object) => void]>([
     if (!(handle instanceof Object) || Reflect.get(handle, 'writeQueueSize') !== 0) throw new Error('a socket says what waits');
     Object.defineProperty(handle, 'writeQueueSize', { get: () => 1 });
   }],
-])('a session in which %s wait, and nothing is sent, is cut off after its time', async (_, put) => {
+])('a session in which %s wait, and nothing is sent, is cut off after its time, with its requests', async (_, put) => {
   const handshakes = jest.spyOn(http2, 'performServerHandshake');
   const { server, client, look } = await lookedAt();
   const [[socket], [handshake]] = [handshakes.mock.calls[0] ?? [], handshakes.mock.results];
   handshakes.mockRestore();
+  client.request({ ':path': '/silent' }).on('error', () => undefined);
+  await eventually(() => server.connections, (count) => count === 2);
   for (const later of [0, 5000]) look(later, 1000);
   await new Promise((resolve) => {
     client.ping(resolve);
@@ -230,7 +235,7 @@ test.each<[what: string, put: (session: object, carrier: object) => void]>([
   put(handshake.value, carrier);
   for (const later of [5000, 6000]) look(later, 1000);
   await new Promise(setImmediate);
-  expect(server.connections).toBe(1);
+  expect(server.connections).toBe(2);
   look(6001, 1000);
   await eventually(() => server.connections, (count) => count === 0);
 });
@@ -283,7 +288,8 @@ test('while a target takes no more of an upload, what its visitor may still send
 
 test('a visitor with too many unread heads gets no interim responses, and the response itself when it has read', async () => {
   const [adds, waits] = [jest.spyOn(Http2Outbound.prototype, 'add'), jest.spyOn(Http2Outbound.prototype, 'wait')];
-  const origin = await startRawOrigin((_text, socket) => socket.write('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
+  const sent = ['HTTP/1.1 103 Early Hints\r\n\r\n', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n'];
+  const origin = await startRawOrigin((_text, socket) => socket.write(`${sent.join('')}ok`));
   const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
   const { ask } = await session(httpsPort);
   const asked = () => {
@@ -294,6 +300,7 @@ test('a visitor with too many unread heads gets no interim responses, and the re
   };
   const first = asked();
   await first.over;
+  expect(adds.mock.calls.flat()).toEqual(sent.map(({ length }) => length));
   let full = true;
   Object.defineProperty(adds.mock.contexts[0], 'full', { get: () => full });
   const second = asked();
@@ -414,6 +421,9 @@ test('what waits in a session is counted until it is sent, and resumes what wait
   expect(outbound.peer).toBe('192.0.2.1');
   outbound.reset();
   expect(counted.at(-1)).toBe(Infinity);
+  // Of a session that ends, nothing is held any more.
+  state.outboundQueueSize = 1;
+  outbound.add(20_000);
   outbound.close();
-  expect(counted.at(-1)).toBeNaN();
+  expect(counted.slice(-3)).toEqual([20_000, -20_000, NaN]);
 });
