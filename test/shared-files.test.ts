@@ -125,6 +125,9 @@ describeWith('initdb', 'files that servers share through PostgreSQL', () => {
     expect(first.links.next).toBeDefined();
     // Until the others have it, everything is as before.
     expect(invitationOf(one)).toBe(invitation);
+    // One that starts meanwhile has both keys before the others know that it runs.
+    const starting = await keysOf(store, await newDirectory(), invitation);
+    expect(starting.links).toEqual(first.links);
     const files = await SharedFiles.open({ store, dataDir: two, keys: second, log: new LogRecorder().logger });
     await files.synchronize(['a.json']);
     const before = await store.db.sharedFile.findMany();
@@ -134,7 +137,8 @@ describeWith('initdb', 'files that servers share through PostgreSQL', () => {
     const log = new LogRecorder();
     await (await SharedFiles.open({ store, dataDir: one, keys: first, log: log.logger })).synchronize(['a.json']);
     expect(await first.follow('one')).toBeUndefined();
-    expect(first.links).toEqual({ current: second.links.current, next: undefined });
+    expect(await starting.follow('starting')).toBeUndefined();
+    for (const { links } of [first, starting]) expect(links).toEqual({ current: second.links.current, next: undefined });
     await files.synchronize(['a.json']);
     expect([await content(one), await content(two)]).toEqual(['changed', 'changed']);
     const after = await store.db.sharedFile.findMany();

@@ -1,11 +1,19 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import http from 'node:http';
+import net from 'node:net';
 import path from 'node:path';
 import process from 'node:process';
+import { text } from 'node:stream/consumers';
 import { expect, jest, test } from '@jest/globals';
+import * as z from 'zod';
 import { engineSettings } from '../src/engine-settings.ts';
+import { addressOf, close, listen } from '../src/http/listening.ts';
 import { GENERATE_CERTIFICATE, ownCommand, ownProgram } from '../src/own-program.ts';
 import { openPorts } from '../src/open-ports.ts';
-import { readyMessage } from '../src/ready-message.ts';
+import { openProcessApi } from '../src/open-process-api.ts';
+import { openRedirect } from '../src/open-redirect.ts';
+import { processLine, readyMessage } from '../src/ready-message.ts';
 import { newProgram, runProgram } from '../src/program.ts';
 import { retentionOf } from '../src/retention.ts';
 import { notifyServiceManager } from '../src/service-manager.ts';
@@ -13,6 +21,7 @@ import { readSettings } from '../src/settings/load.ts';
 import { SettingsError } from '../src/settings/settings-error.ts';
 import { startError } from '../src/start-error.ts';
 import { StoreError } from '../src/store/errors.ts';
+import type { SharedPorts } from '../src/wire/shared-ports.ts';
 import { eventually } from './support/eventually.ts';
 import { LogRecorder } from './support/log-recorder.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
@@ -40,6 +49,47 @@ test('a port that cannot be opened is named with the settings that may be meant,
   );
   expect(await problem({})).toBe('Error: it failed');
   expect(await openPorts(settings, place, async () => 'open')).toBe('open');
+});
+
+test('the port of the redirect leads to the port of the API, holds addresses to their share, and is shared for no other purpose', async () => {
+  const api = await listen(http.createServer(), { host: '127.0.0.1', port: 0 }, () => undefined);
+  api.unref();
+  const settings = settingsOf({ ADIT_HTTP_HOST: '127.0.0.1', ADIT_HTTP_REDIRECT_PORT: '0' });
+  const purposes: string[] = [];
+  const of = (purpose: string) => {
+    purposes.push(purpose);
+    return () => Promise.reject(new Error('for others'));
+  };
+  const open = (of?: SharedPorts['of']) => openRedirect(settings, { total: 2, perAddress: 1 }, api, new LogRecorder().logger, of && { of, owned: {} as never });
+  await expect(open(of)).rejects.toThrow('for others');
+  expect(purposes).toEqual(['redirect']);
+  const redirect = await open();
+  const port = redirect ? addressOf(redirect.unref()).port : 0;
+  const connect = async () => {
+    const socket = net.connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    return socket;
+  };
+  const first = await connect();
+  await once(await connect(), 'close');
+  first.write('GET /x HTTP/1.1\r\nHost: panel.test\r\n\r\n');
+  expect(await text(first)).toContain(`Location: https://panel.test:${addressOf(api).port}/x\r\n`);
+  for (const server of [redirect, api]) if (server) await close(server);
+  expect(await openRedirect(settingsOf({}), { total: 1, perAddress: 1 }, api, new LogRecorder().logger, undefined)).toBeUndefined();
+});
+
+test('each process has a port of its own for the API, one above that of the process before it, unless there is none or any will do', async () => {
+  const log = new LogRecorder();
+  const api = http.createServer((_, response) => response.end('the API'));
+  const open = (port: string, number: number) =>
+    openProcessApi(settingsOf({ ADIT_HTTP_HOST: '127.0.0.1', ADIT_PROCESS_HTTP_PORT: port }), number, api, log.logger);
+  expect(await open('', 1)).toBeUndefined();
+  const server = await open('0', 3);
+  const { port: taken } = z.object({ port: z.number() }).parse(server?.unref().address());
+  const [response]: http.IncomingMessage[] = await once(http.get({ host: '127.0.0.1', port: taken, agent: false }), 'response');
+  expect(response && await text(response)).toBe('the API');
+  await expect(open(String(taken - 2), 3)).rejects.toThrow(`can't listen on 127.0.0.1:${taken} (`);
+  server?.close();
 });
 
 test('a start that ends since the database has gone names the database; other errors stay as they are', () => {
@@ -185,6 +235,7 @@ test('the ready message says where everything is reached, what was generated, an
   expect(message({}, { ADIT_AUTH_KEY: 'kept' })[9]).toContain('secrets.json)');
   expect(message({})[9]).toBe('  AUTH_KEY=...the auth key you set...');
   expect(message({}, { ADIT_AUTH_KEY: '' }).at(-2)).toBe('Signed API calls are off: no auth key is set.');
+  expect(processLine('one', 2, 4, 85)).toBe('Node one is ready: process 2 of 4, reached by other nodes on port 85');
 });
 
 test('child processes run the same program with the same flags of Node, except those that only one process can have', () => {

@@ -8,6 +8,7 @@ import { DatabaseSockets } from '../../src/store/database-sockets.ts';
 import { openDatabase } from '../../src/store/sqlite/binding.ts';
 import { isBusy, sqliteCode } from '../../src/store/sqlite/codes.ts';
 import { adapterError, failureOf, NulError, TooLongError } from '../../src/store/sqlite/failure.ts';
+import { StatementError, WorkerLostError } from '../../src/store/sqlite/worker-link.ts';
 import type { Transaction } from '../../src/store/transaction.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -86,6 +87,9 @@ test.each(
       ...['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT'],
     ].map((code) => [code, coded(code), 'DATABASE_UNAVAILABLE'] as const),
     ...(['57P00', '57P06', '23505', '40001'] as const).map((code) => [code, coded(code), undefined] as const),
+    ...([[5, 'DATABASE_BUSY'], [522, 'DATABASE_UNAVAILABLE'], [1, undefined], [undefined, undefined]] as const)
+      .map(([errcode, failure]) => [`what a worker says of SQLite's code ${errcode}`, new StatementError({ message: 'x', errcode }), failure] as const),
+    ['a worker that is gone', new WorkerLostError('x', { cause: coded('53100') }), 'DATABASE_UNAVAILABLE'],
     ['a connection that pg has lost', new Error('Connection terminated unexpectedly'), 'DATABASE_UNAVAILABLE'],
     ['a pool without a free connection', new Error('timeout exceeded when trying to connect'), 'DATABASE_BUSY'],
     ['any other error', new Error('oops'), undefined],

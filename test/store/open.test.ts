@@ -131,6 +131,16 @@ describe('the SQLite file', () => {
     }
   });
 
+  test('makes a connection wait for the lock of another process as long as it is to wait, without a time not at all', () => {
+    const waits = [{ busyMs: 1234 }, {}].map((options) => {
+      const database = openDatabase(path.join(directory, 'waits.db'), options);
+      const [wait] = database.prepare('PRAGMA busy_timeout').all();
+      database.close();
+      return wait;
+    });
+    expect(waits).toEqual([{ timeout: 1234 }, { timeout: 0 }]);
+  });
+
   test('loses the rights that others had on it', async () => {
     const dataDir = path.join(directory, 'open-to-all');
     await (await openStore({ url: '', dataDir, log })).close();

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
+import process from 'node:process';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from '@jest/globals';
 import { openDatabase } from '../../../src/store/sqlite/binding.ts';
@@ -45,6 +46,7 @@ async function crash(): Promise<void> {
 test(`a worker that uses SQLite can be started, closed, terminated and crashed ${rounds} times: the process and the file stay whole`, async () => {
   const database = openDatabase(file);
   database.exec('PRAGMA journal_mode = WAL; CREATE TABLE written (round TEXT)');
+  const listeners = process.listenerCount('exit');
   let filesOpen = 0;
   let lost = 0;
   for (let round = 0; round < rounds; round++) {
@@ -53,7 +55,10 @@ test(`a worker that uses SQLite can be started, closed, terminated and crashed $
     });
     await link.started();
     expect(await link.ask('execute', 'INSERT INTO written VALUES (?)', [String(round)])).toBe(1);
+    // As long as it runs, the end of the process waits for what it does.
+    expect(process.listenerCount('exit')).toBe(listeners + 1);
     await ends[round % ends.length]?.(link);
+    expect(process.listenerCount('exit')).toBe(listeners);
     if (round === ends.length * 2) filesOpen = openFiles();
   }
   expect(lost).toBe(rounds / 2);
