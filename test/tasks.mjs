@@ -68,20 +68,22 @@ async function typesBeside() {
 
 /**
  * Runs the suites and reports their coverage of src in .cache/coverage/index.html. Only covers the suites' own processes: the servers and
- * agents that they start run the bundled program, whose lines cannot be mapped reliably to the sources.
+ * agents that they start run the bundled program, whose lines cannot be mapped reliably to the sources, and scripts of tests run sources that were compiled in another way.
  */
 async function coverage(args) {
   const directory = `${root}.cache/coverage`;
   rmSync(directory, { recursive: true, force: true });
-  process.env.NODE_V8_COVERAGE = `${directory}/processes`;
+  const processes = `${directory}/processes`;
+  process.env.NODE_V8_COVERAGE = processes;
   // In one process: jest kills its workers before they have written what they ran.
-  await jest(['--runInBand', ...args]);
+  const pid = await jest(['--runInBand', ...args]);
   delete process.env.NODE_V8_COVERAGE;
   say('reading what was run ...');
+  for (const name of readdirSync(processes)) if (!name.startsWith(`coverage-${pid}-`)) rmSync(`${processes}/${name}`);
   const files = "--all --exclude-after-remap --include 'src/**/*.ts' --exclude 'src/**/generated/**'";
   await run(
     'c8',
-    `c8 report --temp-directory ${directory}/processes --reports-dir ${directory} --reporter html --reporter text ${files} > ${directory}/report.txt`,
+    `c8 report --temp-directory ${processes} --reports-dir ${directory} --reporter html --reporter text ${files} > ${directory}/report.txt`,
   );
   say(`the lines that were run: ${directory}/index.html, as text in report.txt`);
 }
@@ -135,7 +137,10 @@ function testFiles() {
   return readdirSync(`${root}test`, { recursive: true }).map((name) => `test/${name}`);
 }
 
-/** Runs jest in our terminal, and uses its exit code as ours. Then removes what it left behind, which is an error after a success, and expected after an interruption. */
+/**
+ * Runs jest in our terminal, and uses its exit code as ours. Then removes what it left behind, which is an error after a success, and expected after an interruption.
+ * @returns its process id
+ */
 async function jest(args) {
   const directory = makeRunDirectory();
   const child = spawn(process.execPath, ['node_modules/jest/bin/jest.js', ...args], {
@@ -159,6 +164,7 @@ async function jest(args) {
   } else if (code === 0 && left.length > 0) {
     throw new PrepareError(`The tests passed, but left behind:\n${left.join('\n')}`);
   }
+  return child.pid;
 }
 
 async function types() {
