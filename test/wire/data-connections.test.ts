@@ -44,6 +44,20 @@ test('a session keeps 256 data connections, and closes what comes beyond them', 
   expect(late.destroyed).toBe(true);
 });
 
+test('a connection that is closed while nobody uses it makes room for another one, and no stream takes it', () => {
+  const connections = new DataConnections('server', undefined);
+  const sockets = Array.from({ length: 257 }, () => new EmptySocket());
+  const last = sockets.pop();
+  for (const [index, socket] of sockets.entries()) connections.add(socket, index + 1);
+  sockets[254]?.destroy();
+  if (last) connections.add(last, 257);
+  expect(last?.destroyed).toBe(false);
+  // Newer ones are taken first.
+  const { stream } = visit();
+  expect([1, 2].map(() => connections.claim(stream, undefined)?.id)).toEqual([257, 253]);
+  connections.close();
+});
+
 test('a number that is taken is not taken again', () => {
   const connections = new DataConnections('server', undefined);
   const [first, second] = [new EmptySocket(), new EmptySocket()];

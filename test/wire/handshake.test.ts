@@ -144,12 +144,12 @@ describe('what is no handshake is closed', () => {
   });
 });
 
-test('a peer that sends 16 KB at once may be an agent, one that sends more is none', async () => {
+test('a peer that sends 16 KB, in whatever pieces, may be an agent, one that sends more is none', async () => {
   for (const [bytes, outcome] of [[16_384, 'closed'], [16_385, 'garbage']] as const) {
     const socket = new EmptySocket();
     const reader = new HandshakeReader(socket, 60_000);
     const reading = reader.read(20_000).catch((error: { code: string }) => error.code);
-    socket.sink?.onData(Buffer.alloc(bytes));
+    for (const length of [10_000, bytes - 10_000]) socket.sink?.onData(Buffer.alloc(length));
     // What comes later does not change what it failed with.
     socket.sink?.onClose();
     expect([bytes, await reading]).toEqual([bytes, outcome]);

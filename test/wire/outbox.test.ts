@@ -106,6 +106,18 @@ test('what is urgent is sent ahead of all that waits, everything else in its ord
   expect(socket.written.join('').match(/[a-z]{3,}/g)).toEqual(['early', 'second', 'one', 'two', 'three', 'four']);
 });
 
+test('when nothing waits, all was taken in the next iteration', async () => {
+  const { out } = outbox();
+  let taken = false;
+  out.whenTaken(() => {
+    taken = true;
+  });
+  expect(taken).toBe(false);
+  await nextIteration();
+  expect(taken).toBe(true);
+  out.close();
+});
+
 test('a session that is over sends nothing, resumes no reader, calls nobody back, and has no limits', async () => {
   const { out, socket, tooMany } = outbox();
   const called: string[] = [];

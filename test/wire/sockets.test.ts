@@ -129,9 +129,14 @@ describe.each(backends.flatMap((backend) => [{ name: backend.name, backend, secu
       const { dialed, accepted } = await pair();
       accepted.attach(IDLE);
       const closed = closing(dialed);
+      let taken = 0;
+      const write = () => dialed.write(Buffer.from('too late'), () => void taken++);
       dialed.end();
-      dialed.write(Buffer.from('too late'));
+      write();
       expect((await closed)?.message).toBe('write after end');
+      write();
+      // What was lent to the socket can be used again.
+      await eventually(() => taken, (count) => count === 2);
       accepted.destroy();
     });
 
@@ -397,6 +402,22 @@ describe.each(backends)('sockets by $name', (backend) => {
     first?.destroy();
     await server.close();
     expect(await settled(handles)).toBe(before);
+  });
+
+  test('a connection that the system does not accept is reported, and the next one is accepted', async () => {
+    const created = jest.spyOn(net, 'createServer');
+    const [failed, accepted] = [deferred<Error>(), deferred<ByteSocket>()];
+    const server = await backend.listen({ host: '127.0.0.1', port: 0, onSocket: accepted.resolve, onError: failed.resolve });
+    const handle: unknown = Reflect.get(created.mock.results[0]?.value ?? {}, '_handle');
+    created.mockRestore();
+    if (typeof handle !== 'object' || handle === null) throw new Error('a listening server has a handle');
+    const onConnection: unknown = Reflect.get(handle, 'onconnection');
+    if (typeof onConnection !== 'function') throw new Error('a listening handle says what it accepted');
+    Reflect.apply(onConnection, handle, [-os.constants.errno.EMFILE]);
+    expect(await failed.promise).toMatchObject({ code: 'EMFILE', syscall: 'accept' });
+    const dialed = await backend.connect({ host: '127.0.0.1', port: server.port, timeoutMs: 5000 });
+    for (const socket of [dialed, await accepted.promise]) socket.destroy();
+    await server.close();
   });
 
   test.each([

@@ -168,17 +168,20 @@ test('the same on a data connection, which is not read meanwhile', () => {
   mux.onClose();
 });
 
-test('a data connection that ended before it was said whose bytes it has ends their direction', () => {
+test.each([true, false])('a data connection that ended before it was said whose bytes it has ends their direction (closed: %s)', (closed) => {
   const { mux, stream, local } = session();
   const data = new Local();
   stream.join(local);
   mux.addDataConnection(data, 2);
   lend(data, 'a');
   data.sink?.onEnd();
-  data.sink?.onClose();
+  if (closed) data.sink?.onClose();
   mux.onData(frame(Frame.MOVE, u32(2)));
   mux.onData(frame(Frame.FIN));
   expect(local).toMatchObject({ received: '61', ended: true, destroyed: false });
+  // Nobody uses the other direction.
+  expect(data.ended).toBe(true);
+  if (!closed) data.sink?.onClose();
   // Its number is free again.
   const again = new Local();
   mux.addDataConnection(again, 2);
@@ -214,6 +217,33 @@ test('a data connection that takes no more stops its stream until it does; the e
   mux.onData(frame(Frame.FIN));
   local.sink?.onClose();
   expect([mux.streamCount, sent()]).toEqual([0, []]);
+  mux.onClose();
+});
+
+test.each([[undefined, false], [new Error('lost'), true]])(
+  'a direction that has ended on its data connection is complete, unless the connection is lost then (%p)',
+  (error, over) => {
+    const [ours, theirs] = [promoted(), moved()];
+    ours.local.sink?.onEnd();
+    theirs.data.sink?.onEnd();
+    for (const { data } of [ours, theirs]) data.sink?.onClose(error);
+    expect([ours.stream.over, theirs.stream.over]).toEqual([over, over]);
+    for (const { mux } of [ours, theirs]) mux.onClose();
+  },
+);
+
+test('what waits for credit is not overtaken on a data connection', () => {
+  const { mux, stream, local, sent } = session();
+  const data = new Local();
+  stream.join(local, { credit: 512 * KB });
+  mux.addDataConnection(data, 1);
+  local.sink?.onData(Buffer.alloc(512 * KB + 1));
+  lend(local, 'behind it');
+  expect([sent().length, data.received]).toEqual([8, '']);
+  mux.onData(frame(Frame.WINDOW, u32(KB)));
+  lend(local, 'last');
+  expect(sent()).toEqual(['DATA \0behind it', 'MOVE \0\0\0\u0001']);
+  expect(data.received).toBe(Buffer.from('last').toString('hex'));
   mux.onClose();
 });
 

@@ -57,6 +57,19 @@ test('a datagram that the system refuses is dropped; only that nobody listens at
   }
 });
 
+test('more datagrams wait for the program than those of other sockets', async () => {
+  const created = jest.spyOn(dgram, 'createSocket');
+  const plain = dgram.createSocket('udp4').bind(0, '127.0.0.1');
+  await new Promise((resolve) => plain.once('listening', resolve));
+  const sockets = [await UdpSocket.bind({ host: '127.0.0.1', port: 0 }), await UdpSocket.connect(plain.address())];
+  const [usual = 0, ...ours] = created.mock.results.map(({ value }) => (value instanceof dgram.Socket ? value.getRecvBufferSize() : 0));
+  created.mockRestore();
+  expect(ours.filter((bytes) => bytes > usual)).toEqual(ours);
+  expect(ours.length).toBe(2);
+  for (const socket of sockets) await socket.close();
+  plain.close();
+});
+
 test('an IPv6 socket needs IPv4 addresses mapped, others none', async () => {
   const [four, six] = [await UdpSocket.bind({ host: '127.0.0.1', port: 0 }), await UdpSocket.bind({ host: '::1', port: 0 })];
   expect(['192.0.2.1', '2001:db8::1'].map((address) => [four.reachable(address), six.reachable(address)]))
