@@ -41,9 +41,9 @@ test("the server receives the health of a declared tunnel's targets, by the id o
   started.push(agent);
   expect(await agent.start()).toEqual([]);
   await eventually(() => server.engine.tunnelState(id)?.health?.targets, (targets) => targets?.[0]?.healthy === false);
-  writeFileSync(file, `${head + tunnel('web') + tunnel('later')}[hosts.site]\nhost = "a.example"\ntargets = ${JSON.stringify(targets)}\n`);
+  writeFileSync(file, `${head + tunnel('web') + tunnel('later')}[hosts.web]\nhost = "a.example"\ntargets = ${JSON.stringify(targets)}\n`);
   await log.line(/a\.example/);
-  expect(names.toSorted()).toEqual(['later', 'site', 'web']);
+  expect(names.toSorted()).toEqual(['later', 'web', 'web']);
   // Another tunnel of the client, which the server can't serve.
   await openTunnel(server, { mode: 'secret' });
   const { entries, ...snapshot } = await configuredSnapshot({ pid: 1, version: '1.2', config: file }, agent);
@@ -56,9 +56,10 @@ test("the server receives the health of a declared tunnel's targets, by the id o
     session: { server: at, connected: true, since: expect.any(Number), text: `connected to ${at} as client ${CLIENT.id}` },
     visitors: [],
   });
+  expect(entries?.map(({ kind, name }) => `${kind} ${name}`)).toEqual(['tunnel web', 'tunnel ', 'tunnel later', 'host web']);
   expect(entries?.filter(({ kind }) => kind === 'host')).toEqual([{
     kind: 'host',
-    name: 'site',
+    name: 'web',
     id: 0,
     type: 'all',
     host: 'a.example',
@@ -74,7 +75,7 @@ test("the server receives the health of a declared tunnel's targets, by the id o
   writeFileSync(file, `${head}[tunnels.web]\ntype = "other"\n`);
   await log.line(/the last valid version stays active/);
   expect(agent.problems).not.toEqual([]);
-  expect(agent.plan?.entries.map(({ name }) => name)).toEqual(['web', 'later', 'site']);
+  expect(agent.plan?.entries.map(({ name }) => name)).toEqual(['web', 'later', 'web']);
   // Other checks of an entry that is declared already.
   writeFileSync(file, head + tunnel('web', 2));
   await eventually(() => server.engine.tunnelState(id)?.health?.intervalMs, (ms) => ms === 2000);

@@ -225,6 +225,8 @@ test('an entry holds the values of its last version that the server has taken, a
   answer('a', 1);
   set(tunnel('a', 2));
   answer('a', 1);
+  set(tunnel('a', 9));
+  answer('a', 1, 'refused');
   expect(set(tunnel('b', 2), tunnel('a', 3))).toEqual(['tunnel a', 'tunnel b']);
   answer('a', 0, 'refused');
   answer('b', 2);

@@ -123,6 +123,29 @@ describe('the words of the peer', () => {
     await expect(received).rejects.toThrow(/ended the attempt|instead of/);
   });
 
+  test.each([[0, 5000], [1, 4999]])('that do not come within five seconds end the attempt (%#)', async (left, ms) => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'performance'] });
+    const signal = new Signal();
+    const opening = openPath({ role: 'agent', password: 'a password', signal, server: '127.0.0.1', stunPorts: [], preferred: 'udp' });
+    const outcome = opening.catch((error: unknown) => String(error));
+    while (jest.getTimerCount() === 0) await new Promise(setImmediate);
+    jest.advanceTimersByTime(ms);
+    expect(jest.getTimerCount()).toBe(left);
+    signal.destroy();
+    expect(await outcome).toMatch(left === 0 ? /the peer says nothing/ : /ended the attempt/);
+    jest.useRealTimers();
+  });
+
+  test('that a stream brings when the attempt is over end that stream', async () => {
+    const signal = new Signal();
+    signal.send({ type: 'candidates', candidates: [] });
+    const seen: string[] = [];
+    signal.attach({ onData: () => seen.push('data'), onEnd: () => seen.push('end'), onDrain: () => undefined, onClose: () => seen.push('close') });
+    signal.destroy();
+    await new Promise(setImmediate);
+    expect(seen).toEqual(['close']);
+  });
+
   test('that end are the end', async () => {
     const signal = new Signal();
     const received = signal.receive('hello');
@@ -149,8 +172,8 @@ describe('the encryption of a path', () => {
     jest.useRealTimers();
   });
 
-  test.each([['the same key', true], ['different keys', false]])('between sides with %s leaves no timer', async (_, same) => {
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'performance', 'hrtime', 'Date'] });
+  /** Both ends of a connection that is not encrypted yet. */
+  async function connected(): Promise<readonly [net.Socket, net.Socket]> {
     const server = net.createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const address = server.address();
@@ -159,6 +182,19 @@ describe('the encryption of a path', () => {
     const [far]: net.Socket[] = await once(server, 'connection');
     if (!far) throw new Error('no connection');
     server.close();
+    return [near, far];
+  }
+
+  test.each(['visitor', 'agent'] as const)('of a %s whose peer says nothing ends in time', async (role) => {
+    const [near, far] = await connected();
+    await expect(secureDirect(near, role, randomBytes(32), 20)).rejects.toThrow('the peer does not begin');
+    if (!near.closed) await once(near, 'close');
+    far.destroy();
+  });
+
+  test.each([['the same key', true], ['different keys', false]])('between sides with %s leaves no timer', async (_, same) => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'performance', 'hrtime', 'Date'] });
+    const [near, far] = await connected();
     const key = randomBytes(32);
     const both = await Promise.allSettled([
       secureDirect(near, 'visitor', key, 60_000),

@@ -8,6 +8,7 @@ import { netBackend } from '../../src/wire/net-socket.ts';
 import { sessionWelcome, type SessionWelcome } from '../../src/wire/session-messages.ts';
 import { socketPair } from '../../src/wire/socket-pair.ts';
 import type { ByteSocket } from '../../src/wire/socket.ts';
+import { EmptySocket } from '../support/empty-socket.ts';
 import { eventually } from '../support/eventually.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { startTarget } from '../support/target.ts';
@@ -22,9 +23,16 @@ const place = { remoteAddress: '192.0.2.1', remotePort: 7 };
 const welcome: SessionWelcome = { sessionId: '0'.repeat(32), heartbeatMs: 60_000, compress: false };
 const sessionKey = Buffer.alloc(32, 1);
 
-/** A session whose server the test is. @param start other than without data connections */
-function sessionWith(start: Partial<SessionStart<SessionWelcome>> = {}) {
+/** A session whose server the test is. @param start other than without data connections @param compress what the server says of that at first */
+function sessionWith(start: Partial<SessionStart<SessionWelcome>> = {}, compress = false) {
   const [near, far] = socketPair(place);
+  /** How many bytes it has sent. */
+  let sent = 0;
+  const write = near.write.bind(near);
+  near.write = (bytes, taken) => {
+    sent += bytes.length;
+    return write(bytes, taken);
+  };
   const log = new LogRecorder();
   /** What its owner gets. */
   const heard: unknown[] = [];
@@ -51,7 +59,7 @@ function sessionWith(start: Partial<SessionStart<SessionWelcome>> = {}) {
       ...start,
     },
     connection: { socket: near, body: {}, sessionKey },
-    welcome,
+    welcome: { ...welcome, compress },
   }, { onOpen: (stream) => stream.reset(), onControl: (message) => heard.push(message), onServers: (servers) => heard.push(servers) });
   ends.push(() => {
     server.close('the test is over');
@@ -60,7 +68,7 @@ function sessionWith(start: Partial<SessionStart<SessionWelcome>> = {}) {
   const answerPings = () => {
     answersPings = true;
   };
-  return { session, server, log, heard, said, answerPings };
+  return { session, server, log, heard, said, answerPings, sent: () => sent };
 }
 
 async function turns(count: number): Promise<void> {
@@ -112,6 +120,24 @@ test('of the messages of the server, the owner gets what is not for every sessio
   const silent = sessionWith();
   silent.server.close('over');
   expect(await silent.session.ended).toMatchObject({ code: '' });
+});
+
+test.each([false, true])('what it sends is compressed as the server says: at first (%s), and then in a message', async (compress) => {
+  const { session, server, heard, sent } = sessionWith({}, compress);
+  const carries = async (): Promise<number> => {
+    const before = sent();
+    const local = new EmptySocket();
+    session.open(Buffer.alloc(0))?.join(local);
+    local.sink?.onData(Buffer.alloc(10_000));
+    await turns(5);
+    return sent() - before;
+  };
+  const amounts = [await carries()];
+  server.sendControl({ type: 'compress', on: !compress });
+  server.sendControl({ type: 'news' });
+  await eventually(() => heard.length, (count) => count === 1);
+  amounts.push(await carries());
+  expect(amounts.map((bytes) => bytes < 1000)).toEqual([compress, !compress]);
 });
 
 test('it ends when nothing is open any more, or at the end of its time, and says so; one that is over waits for nothing', async () => {

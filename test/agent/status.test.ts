@@ -94,6 +94,18 @@ test('a connection that has no answer after five seconds is closed, and its plac
   await close();
 });
 
+test('a connection whose answer fails is closed at once, and the log says why', async () => {
+  const own = path.join(directory, 'failing');
+  const timeouts = jest.spyOn(net.Socket.prototype, 'setTimeout').mockReturnThis();
+  const log = new LogRecorder();
+  const close = await serveStatus(own, () => Promise.reject(new Error('no state')), log.logger);
+  const asker = net.connect(path.join(own, `adit-agent-${process.pid}.sock`)).resume();
+  await once(asker, 'close');
+  timeouts.mockRestore();
+  expect(log.entries).toMatchObject([{ level: 50, err: { message: 'no state' } }]);
+  await close();
+});
+
 test('an agent is not waited for longer than five seconds', async () => {
   const own = path.join(directory, 'silent');
   mkdirSync(own);

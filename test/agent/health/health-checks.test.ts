@@ -17,7 +17,7 @@ afterEach(() => {
 });
 
 /** Checks whose results the test determines, with a clock that the test advances. */
-function startChecks(outcome: (target: string) => string | Promise<string> = () => '', random = () => 0.5) {
+function startChecks(outcome: (target: string, stopped: AbortSignal) => string | Promise<string> = () => '', random = () => 0.5) {
   const log = new LogRecorder();
   const checked: Array<readonly [target: string, at: number]> = [];
   const start = Date.now();
@@ -25,9 +25,9 @@ function startChecks(outcome: (target: string) => string | Promise<string> = () 
     log: log.logger,
     random,
     now: () => Date.now() - start,
-    check: async (_how, target) => {
+    check: async (_how, target, stopped) => {
       checked.push([target, Date.now() - start]);
-      return outcome(target);
+      return outcome(target, stopped);
     },
   });
   stop = () => checks.stop();
@@ -67,6 +67,20 @@ test('a target is not checked again while a check of it is under way', async () 
   end('');
   await seconds(0.001);
   expect(checked).toHaveLength(2);
+});
+
+test('a check that is under way when its target is removed is aborted, and no other follows', async () => {
+  const running: Array<{ readonly stopped: AbortSignal; readonly end: (problem: string) => void }> = [];
+  const { checks, checked } = startChecks((_, stopped) => new Promise((end) => running.push({ stopped, end })));
+  checks.set([named('web', 'a:1')]);
+  await seconds(10);
+  checks.set([]);
+  for (const { stopped, end } of running) {
+    expect(stopped.aborted).toBe(true);
+    end('refused');
+  }
+  await seconds(60);
+  expect(checked).toHaveLength(1);
 });
 
 test('at most 256 checks run at once, and the others are queued', async () => {
