@@ -128,7 +128,7 @@ async function visiting(agentOnline: boolean) {
   return { ...made, direct, link, server, calls, report };
 }
 
-test('direct paths are tried while the agent is connected, and end with the session; the log shows when the agent comes and goes', async () => {
+test('direct paths are tried while the agent is connected, and end with the session; the log shows when the agent comes and goes; no server opens a stream', async () => {
   const { link, server, log, drained, calls, report } = await visiting(false);
   expect(link.tunnelId).toBe(9);
   expect(calls()).toEqual([0, 1, 0, 0, 0]);
@@ -150,6 +150,9 @@ test('direct paths are tried while the agent is connected, and end with the sess
   const other = await visiting(true);
   expect([other.calls(), other.log.entries]).toEqual([[1, 0, 0, 0, 0], []]);
   await ignores(other.server, other.log);
+  const opened = new EmptySocket();
+  other.server.open(Buffer.alloc(0))?.join(opened);
+  await eventually(() => opened.destroyed, (reset) => reset);
   expect(await other.report(false)).toEqual([0, 1, 0, 0, 0]);
 });
 
