@@ -1,4 +1,5 @@
 import { expect, jest, test } from '@jest/globals';
+import { AnswerWatch } from '../../src/engine/bridge/answer-watch.ts';
 import { type Reason, reasons } from '../../src/engine/bridge/reasons.ts';
 import { agentInfoSchema } from '../../src/wire/agent-messages.ts';
 import { Batch } from '../../src/wire/batch.ts';
@@ -188,3 +189,24 @@ test.each([[true, true, ['ping', 'doubt']], [false, true, []], [true, false, []]
     }
   },
 );
+
+test.each<[what: string, silence: number, ends: boolean, expected: string[]]>([
+  ['is asked if nothing has come of it', 1200, false, ['ping']],
+  ['is not asked if it has sent something while this process was late', 800, false, []],
+  ['is not asked if its session ends just then', 1200, true, []],
+])('an agent whose answer is due %s', async (_, silence, ends, expected) => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+  try {
+    const said: string[] = [];
+    const watch = new AnswerWatch({ silence, sendControl: () => said.push('ping') }, () => said.push('doubt'));
+    watch.asked();
+    // The timer is due after 500 ms. What has arrived is read after it.
+    jest.advanceTimersByTime(1200);
+    if (ends) watch.stop();
+    await new Promise(setImmediate);
+    expect(said).toEqual(expected);
+    watch.stop();
+  } finally {
+    jest.useRealTimers();
+  }
+});

@@ -202,6 +202,23 @@ test('an agent that says that it ends counts as connected until it does, unless 
   expect(entry.history.sessions.map(({ end }) => end)).toEqual(['moved', 'agentStopped']);
 });
 
+test('a session in reserve waits behind no guesses at the address of its client, goes when the next one comes, and may open no stream', async () => {
+  const attempts = new Attempts();
+  const queued = jest.spyOn(attempts, 'queueKey');
+  const { addClient, connect } = await startBridge({ attempts });
+  const entry = await addClient(1);
+  entry.lastAddress = '192.0.2.9';
+  const first = await connect('standby', 'key 1');
+  const second = await connect('standby', 'key 1');
+  await first.over;
+  expect([first.heard, entry.standby === undefined]).toEqual([[expect.objectContaining({ code: 'replaced' })], false]);
+  expect(queued.mock.calls.map(([, , offered]) => offered)).toEqual(Array.from({ length: 2 }, () => ({ lastSeenAt: '192.0.2.9' })));
+  second.mux.open(Buffer.alloc(1));
+  await second.over;
+  expect(entry.standby).toBeUndefined();
+  for (const role of ['standby', 'mux'] as const) await expect(connect(role, 'key 1')).rejects.toMatchObject({ refusal: { code: 'too-often' } });
+});
+
 test('what an agent declares counts for its client, from its address; the session of a visitor begins as its client and its tunnel say', async () => {
   const opened: unknown[] = [];
   const records = { declare: async () => outcome, withdraw: async () => outcome, close: () => undefined };

@@ -180,6 +180,9 @@ test('visitors of a client that is not there, or that has just expired, are refu
   await environment.inOrder(async () => undefined);
   expect(heard).toEqual([['allowed', 1, '192.0.2.1'], ['expired', 2]]);
   expect(admit(1)).toBe('offline');
+  // In whatever form the address is given.
+  environment.allowByPassword(1, '2001:DB8:0::1', 'word');
+  expect(environment.admit({ clientId: 1, localProxy: false }, '2001:db8::1')).toBe('offline');
 });
 
 test('processes of one machine have the common port of the bridge and a link of their own; other servers have none', () => {

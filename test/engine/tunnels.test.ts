@@ -163,7 +163,9 @@ test("a tunnel's visitors connect as its client says, and are notified of the ag
   environment.nodes = undefined;
   const { socket: visitor } = visitOf(runner);
   expect(tunnelsOf()).toEqual([[wanted.id], []]);
+  runner.onHealth(outOf(wanted.id, 'a:1'), 0);
   await tunnels.apply({ ...wanted, clientId: 2 }, undefined);
+  expect(runner.state.health).toBeNull();
   expect(runner.client).toEqual({ online: true, crypt: false, compress: true });
   await iterations();
   expect(sentBy(visitor)).toEqual([{ type: 'compress', on: true }, { type: 'agent', online: true }]);
@@ -483,6 +485,28 @@ test('a visitor of an HTTP proxy who leaves just before the next target would be
   expect(Buffer.from(visitor.received, 'hex').toString()).toMatch(/^HTTP\/1\.1 200 /);
   setImmediate(() => visitor.destroy());
   expect(await asks('two.test')).toEqual([]);
+});
+
+test('a target of an HTTP proxy that the agent says nothing of is given up after the time of a dial, and two seconds for the way', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+  try {
+    const { environment, client } = engineOf({ proxyTiming: { dialMs: 1000, takeMs: 60_000 } });
+    const agent = connectAgent(await client());
+    const wanted = tunnelOf({ mode: 'httpProxy' });
+    const visitor = new EmptySocket();
+    const context = new TunnelContext(environment, new Meter(environment.ticker, 'tunnel', wanted.id, NO_BYTES), () => wanted);
+    httpProxyMode.serve(context, wanted).onSocket?.(visitor);
+    visitor.sink?.onData(Buffer.from('GET http://one.test/ HTTP/1.1\r\nHost: one.test\r\n\r\n'));
+    await iterations();
+    expect(sentBy(agent)).toContainEqual(expect.objectContaining({ kind: 'dial', timeoutMs: 1000 }));
+    for (const [ms, answer] of [[2999, /^$/], [1, /^HTTP\/1\.1 504 /]] as const) {
+      jest.advanceTimersByTime(ms);
+      await iterations();
+      expect(Buffer.from(visitor.received, 'hex').toString()).toMatch(answer);
+    }
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 test('a visitor who only receives datagrams keeps the session', async () => {

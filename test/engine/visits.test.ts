@@ -34,8 +34,8 @@ function visited() {
     override readonly remotePort = 7;
     readonly local = { address: '192.0.2.2', port: 8 };
   }
-  const visit = (index: number, fairQueue = new FairQueue<string>(1)) => {
-    const socket = new Socket();
+  const visit = (index: number, fairQueue = new FairQueue<string>(1), secure = false) => {
+    const socket = Object.assign(new Socket(), secure && { channelSecret: () => Buffer.from('secret') });
     const session = new VisitorSession({
       id: String(index),
       key: Buffer.alloc(32),
@@ -109,6 +109,18 @@ test('of the connections that a visitor opens at once, two begin, some wait, and
   });
   await iterations();
   expect(streams.map((stream) => Array.isArray(stream) ? stream[0] : stream)).toEqual(['visitor', 'visitor', 'too many']);
+  visits.closeAll('tunnel-stopped');
+});
+
+test('a visitor over TLS is welcome whether its client asks for that or not; one without is sent away if it does', () => {
+  const { visits, visit } = visited();
+  visit(1);
+  visit(2, undefined, true);
+  const follow = (crypt: boolean): number => {
+    visits.follow({ online: true, crypt, compress: false });
+    return visits.states.length;
+  };
+  expect([follow(false), follow(true)]).toEqual([2, 1]);
   visits.closeAll('tunnel-stopped');
 });
 

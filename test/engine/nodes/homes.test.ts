@@ -355,7 +355,7 @@ test('a connection that has waited is opened as it was to be, and joined with it
     return waiting;
   };
   const ends: unknown[] = [];
-  const hooks = ['early', 'late', 'refused', 'reset'].map((name): StreamHooks => ({
+  const hooks = ['early', 'late', 'refused', 'reset', 'twice'].map((name): StreamHooks => ({
     onClose: (error) => ends.push([name, error instanceof StreamResetError]),
   }));
   const sockets = hooks.map(() => new EmptySocket());
@@ -366,7 +366,10 @@ test('a connection that has waited is opened as it was to be, and joined with it
   reset.reset();
   reset.reset();
   joinWith(reset, 3);
-  expect([ends, sockets.map(({ destroyed }) => destroyed)]).toEqual([[['reset', true]], [false, false, false, true]]);
+  const twice = open(1, 'twice');
+  joinWith(twice, 4);
+  for (let times = 0; times < 2; times++) twice.reset();
+  expect([ends, sockets.map(({ destroyed }) => destroyed)]).toEqual([[['reset', true], ['twice', true]], [false, false, false, true, true]]);
   expect(awaited.opener(1)?.elsewhere).toBe(true);
   for (const id of [1, 2]) awaited.found(id);
   await eventually(() => opened.length, (count) => count === 3);
@@ -374,7 +377,7 @@ test('a connection that has waited is opened as it was to be, and joined with it
   const given = (clientId: number, payload: string) => [clientId, Buffer.from(payload), payload === 'early', payload.length, visitor];
   expect(opened).toEqual(expect.arrayContaining([given(1, 'early'), given(1, 'late'), given(2, 'refused')]));
   expect(joined.map(([socket, of]) => [sockets.findIndex((one) => one === socket), hooks.findIndex((one) => one === of)])).toEqual([[0, 0], [1, 1]]);
-  expect([ends.at(-1), sockets.map(({ destroyed }) => destroyed)]).toEqual([['refused', true], [false, false, true, true]]);
+  expect([ends.at(-1), sockets.map(({ destroyed }) => destroyed)]).toEqual([['refused', true], [false, false, true, true, true]]);
   expect([early.over, refused.over, resets]).toEqual([false, true, 0]);
   early.reset();
   expect(resets).toBe(1);

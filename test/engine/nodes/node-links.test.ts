@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { LinkKeys } from '../../../src/engine/bridge/link-keys.ts';
 import { NodeLink } from '../../../src/engine/nodes/node-link.ts';
 import { NodeLinks, type NodeLinksParts } from '../../../src/engine/nodes/node-links.ts';
@@ -91,11 +91,14 @@ test('a session with another node than was meant is closed', async () => {
   expect([nears.length, closed]).toEqual([1, 1]);
 });
 
-test('the log warns once that data connections cannot be opened', async () => {
+test('the log warns once that data connections cannot be opened, and the session learns of each', async () => {
+  const failed = jest.spyOn(Mux.prototype, 'dataConnectionFailed');
   const { sockets } = otherNode({ onData: async () => Promise.reject(new Error('refused')) });
   const { log, link } = open(sockets, 'plain');
   await eventually(() => log.entries.length, (count) => count === 8);
   expect(log.entries.map(({ level, node, port }) => [level, node, port])).toEqual([40, ...Array(7).fill(20)].map((level) => [level, 'other', 2]));
+  expect(new Set(failed.mock.calls.map(([id]) => id)).size).toBe(8);
+  failed.mockRestore();
   (await link).close();
 });
 

@@ -13,6 +13,7 @@ import { covering, expired, makeCertificate, other, type TestCertificate } from 
 import { Handshakes } from '../../support/handshakes.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { fresh, startEngine } from '../../support/tunnel.ts';
 import { hostOf, startVhost } from '../../support/vhost.ts';
 
 const directory = temporaryDirectory();
@@ -99,6 +100,16 @@ test('an unusable pair never replaces the good one, and log and state report the
   expect(new Set(load.seen)).toEqual(new Set(['DNS:*.p.example.com']));
   expect(load.failures).toEqual([]);
   expect(JSON.stringify(log.entries)).not.toMatch(/PRIVATE KEY|BEGIN/);
+});
+
+test('an engine that is asked to reload its certificates also reads files that it has read just before', async () => {
+  await putPair(covering);
+  const { engine } = await startEngine({ stored: { hosts: [{ ...hostOf({ id: 77, host: 'a.p.example.com', certificate, privateKey }), ...fresh }] } });
+  const problem = async () => (await engine.hostCertificate(77))?.problem;
+  expect(await problem()).toBe('');
+  await put(privateKey, other.key);
+  await engine.reloadCertificates();
+  expect(await problem()).toContain('unusable pair');
 });
 
 test('what is wrong with the files is reported until they have changed', async () => {
