@@ -14,7 +14,8 @@ import { openTestSchema } from '../support/schema.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const databases = testDatabases('sqlite');
-const dataDir = temporaryDirectory();
+// As in the home directory of a user.
+const dataDir = path.join(temporaryDirectory(), '.adit');
 const servers: http.Server[] = [];
 afterEach(() => Promise.all(servers.splice(0).map(close)));
 
@@ -43,7 +44,7 @@ test('the script has the address, the pin and the checksums of the files that th
   };
   await script(`${agent}  adit-agent.mjs`);
   expect((await get('adit-agent-linux-x64')).status).toBe(404);
-  mkdirSync(path.join(dataDir, 'agent'));
+  mkdirSync(path.join(dataDir, 'agent'), { recursive: true });
   const contents = { 'adit-agent-linux-x64': 'for x64', 'adit-agent-linux-arm64': 'for arm64' };
   for (const [name, content] of Object.entries(contents)) {
     writeFileSync(path.join(dataDir, 'agent', name), content);

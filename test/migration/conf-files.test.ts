@@ -1,5 +1,6 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import process from 'node:process';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { parseAgentConfig } from '../../src/agent/config/parse-config.ts';
 import { convertNpcConf, convertNpsConf, temporaryAgentFile } from '../../src/migration/convert-conf.ts';
@@ -383,6 +384,7 @@ describe('npc.conf', () => {
       problems: [],
       text: expect.stringMatching(/10\.0\.0\.2:5[^]*10\.0\.0\.2:5/),
     });
+    expect(made('[t]\nmode=tcp\nserver_port=9001-10000\ntarget_addr=1\n').problems).toEqual([]);
     const problem = (ports: string) => made(`[t]\nmode=tcp\n${ports}\ntarget_addr=1\n`).problems[0];
     expect(problem('server_port=9001-9003\ntarget_port=1-2')).toMatch(/\[t\]: .*different numbers of ports/);
     for (const ports of ['9001-10001', '9003-9001', 'abc']) expect(problem(`server_port=${ports}`)).toMatch(/\[t\]: server_port: ".*" is no port, nor a range/);
@@ -390,13 +392,14 @@ describe('npc.conf', () => {
 
   test('what belongs to the client, and what has no equivalent, become comments; names of prototypes are no keys', () => {
     const { text, problems } = made(
-      'constructor=1\nrate_limit=5\nproxy_url=socks5://x\n[__proto__]\nmode=tcp\nserver_port=9001\ntarget_addr=127.0.0.1:1\n[other]\nx=y\n',
+      'constructor=1\nrate_limit=5\nproxy_url=socks5://x\n[__proto__]\nmode=tcp\nserver_port=9001\ntarget_addr=127.0.0.1:1\n[other]\nx=y\n[\u001B[2J]\nx=y\n',
     );
     expect(problems).toEqual([]);
     expect(text).toContain('# rate_limit: set rate_limit of the client on the server instead');
     expect(text).toContain('# constructor: has no equivalent');
     expect(text).toContain('# proxy_url: the agent connects directly');
     expect(text).toMatch(/# \[other\]: is no tunnel/);
+    expect(text).toContain('# [?[2J]: is no tunnel');
     expect(text).toContain('port = 9001');
   });
 
@@ -506,9 +509,16 @@ describe('the files that commands write', () => {
     expect(agent).toContain(`local_path = ${JSON.stringify(place('share'))}`);
     expect(convertNpcConf(place('npc.conf'), place('agent.toml'))).toBe(`Written to ${place('agent.toml')}.\n`);
     expect(readFileSync(place('agent.toml'), 'utf8')).toBe(agent);
+    const listeners = process.listeners('exit');
     const temporary = temporaryAgentFile(place('npc.conf'));
     expect(readFileSync(temporary, 'utf8')).toBe(agent);
     expect([place('agent.toml'), place('adit.toml'), temporary].map((file) => statSync(file).mode & 0o777)).toEqual([0o600, 0o600, 0o600]);
+    // It has the key.
+    for (const listener of process.listeners('exit').filter((each) => !listeners.includes(each))) {
+      process.off('exit', listener);
+      listener(0);
+    }
+    expect(existsSync(path.dirname(temporary))).toBe(false);
     expect(() => convertNpsConf(place('nps.conf'), place('agent.toml'))).toThrow('agent.toml exists already: remove it, or name another file');
     expect(readFileSync(place('agent.toml'), 'utf8')).toBe(agent);
     expect(() => convertNpsConf(place('nps.conf'), place('none/adit.toml'))).toThrow('ENOENT');

@@ -25,6 +25,7 @@ const damages: ReadonlyArray<readonly [damage: string, files: NpsFiles, source: 
   ['a byte order mark in global.json', { global: '\uFEFF{}' }, 'global.json', '', /byte order mark/],
   ['a byte order mark in nps.conf', { conf: '\uFEFFweb_port=8080' }, 'nps.conf', '', /byte order mark/],
   ['UTF-16', { users: Buffer.from(`\uFEFF${text([npsUser()])}`, 'utf16le') }, 'users.json', '', /UTF-16/],
+  ['UTF-16 with the high bytes first', { users: Buffer.from(`\uFEFF${text([npsUser()])}`, 'utf16le').swap16() }, 'users.json', '', /UTF-16/],
   ['UTF-16 without a mark', { users: Buffer.from(text([npsUser()]), 'utf16le') }, 'users.json', '', /NUL/],
   ['Latin-1', { clients: latin1(text([npsClient({ Id: 7, Remark: 'REMARK' })])) }, 'clients.json: Id 7', '', /UTF-8 \(Remark\)/],
   ['the same switch twice in nps.conf', { conf: 'allow_flow_limit=true\nallow_flow_limit=false' }, 'nps.conf', '', /line 2: allow_flow_limit .*second time/],

@@ -109,13 +109,14 @@ test('nested deeply, and records of many megabytes: named, and the rest is read'
   const escapes = JSON.stringify(npsTunnel({ Id: 8, Remark: '\n'.repeat(3_900_000) }));
   const tasks = [deep, faulty, long, escapes, JSON.stringify(npsTunnel({ Id: 9 }))].map((text) => `${text}\n*#*`).join('');
   // No separator in 40 MB.
-  const folder = npsFolder({ clients: [npsClient()], tasks, hosts: `{"Id":3,"Host":"${'x'.repeat(40_000_000)}` });
+  const folder = npsFolder({ clients: [npsClient()], tasks, hosts: `{"Id":3,"Host":"${'x'.repeat(40_000_000)}`, global: { ServerUrl: 'x'.repeat(8_400_000) } });
   const report = await importFolder(store, folder, { skipBroken: true });
   expect(report.problems.map(({ source, field, text }) => `${source} ${field} ${text}`)).toEqual([
     'tasks.json: Id 5 UserAuth is more than 32 levels deep',
     ...Array.from({ length: 20 }, () => 'tasks.json: Id 6 a the key occurs twice'),
     'tasks.json: Id 7  is longer than 8 MB',
     'hosts.json: Id 3  is longer than 8 MB',
+    'global.json  is longer than 8 MB',
     expect.stringMatching(/^tasks\.json: Id 8 Remark .*longer than 255/),
   ]);
   expect(await store.db.tunnel.findMany({ select: { id: true } })).toEqual([{ id: 9 }]);

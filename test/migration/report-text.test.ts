@@ -99,6 +99,7 @@ test('a problem names the key of NPS that a field is from', () => {
     privateKeyPath: 'KeyFilePath',
     serverUrl: 'ServerUrl',
     'Flow.InletFlow': 'Flow.InletFlow',
+    ['x'.repeat(201)]: 'x'.repeat(200),
   };
   const problems = Object.keys(keys).map((field) => ({ source: 's', field, text: 't' }));
   expect(withNpsNames({ ...report, problems }).problems).toEqual(Object.values(keys).map((field) => ({ source: 's', field, text: 't' })));

@@ -1,16 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, expect, test } from '@jest/globals';
+import { afterAll, expect, jest, test } from '@jest/globals';
 import pino from 'pino';
 import { readNpsFolder } from '../../src/migration/nps/folder.ts';
 import { runImport } from '../../src/migration/run-import.ts';
+import { Writes } from '../../src/schema/writes/writes.ts';
 import { readSettings } from '../../src/settings/load.ts';
 import { npsClient, npsFolder, npsHost, npsTunnel, npsUser } from '../support/nps-folder.ts';
 import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
 
 afterAll(removeScratchDirectories);
 
-test('an import without a running server obeys the settings: ports, local_proxy, the name of the administrator, the own address', async () => {
+test('an import without a running server obeys the settings: ports, local_proxy, the name of the administrator, the own address; a database that fails is named', async () => {
   const directory = scratchDirectory();
   const configFile = path.join(directory, 'adit.toml');
   const settingsOf = (text: string) => {
@@ -50,4 +51,9 @@ test('an import without a running server obeys the settings: ports, local_proxy,
   ]);
   const other = await run('allow_local_proxy = true\nadmin_username = "boss"\n');
   expect(other).toEqual({ problems: [], notes: [] });
+  const failing = jest.spyOn(Writes.prototype, 'run').mockRejectedValue(Object.assign(new Error('no answer'), { code: 'ECONNREFUSED' }));
+  await expect(run('')).rejects.toThrow('the import has failed, because the database has: no answer. Run the command again');
+  failing.mockRejectedValue(new TypeError('a fault'));
+  await expect(run('')).rejects.toThrow(new TypeError('a fault'));
+  failing.mockRestore();
 });

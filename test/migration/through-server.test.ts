@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
+import https from 'node:https';
 import path from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
@@ -11,7 +12,7 @@ import { z } from 'zod';
 import { addressOf } from '../../src/http/listening.ts';
 import { sign } from '../../src/legacy/signature.ts';
 import { addMigrationCommands } from '../../src/migration/commands.ts';
-import { graphqlUrl } from '../../src/migration/post.ts';
+import { graphqlUrl, post } from '../../src/migration/post.ts';
 import { importThroughServer } from '../../src/migration/through-server.ts';
 import { ImportSet } from '../../src/schema/import/records.ts';
 import type { ImportReport } from '../../src/schema/import/report.ts';
@@ -20,6 +21,7 @@ import type { Settings } from '../../src/settings/settings.ts';
 import { lockDataDir } from '../../src/store/data-lock.ts';
 import { databaseFileName } from '../../src/store/sqlite.ts';
 import { openDatabase } from '../../src/store/sqlite/binding.ts';
+import { other } from '../support/certificates.ts';
 import { migratedFile } from '../support/database.ts';
 import { npsClient, npsFolder } from '../support/nps-folder.ts';
 import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
@@ -141,6 +143,19 @@ test.each<readonly [Partial<Settings>, string]>([
 ])('with the settings %j the server of this machine is asked at %s', (settings, url) => {
   const usual = { httpHost: '127.0.0.1', httpPort: 8080, httpTls: 'off', httpTlsCert: '', basePath: '' } as const;
   expect(graphqlUrl({ ...usual, ...settings })).toBe(url);
+});
+
+test('a server with HTTPS is asked whatever its certificate, and one that dies in its response is not waited for', async () => {
+  const server = https.createServer({ cert: other.certificate, key: other.key }, ({ url, socket }, response) => {
+    response.setHeader('content-length', 4);
+    if (url === '/whole') response.end('four');
+    else response.write('one', () => socket.destroy());
+  }).listen(0, '127.0.0.1');
+  servers.push(server);
+  await once(server, 'listening');
+  const base = `https://127.0.0.1:${addressOf(server).port}`;
+  expect(await post(`${base}/whole`, {}, '{}')).toEqual({ status: 200, body: 'four' });
+  await expect(post(`${base}/half`, {}, '{}')).rejects.toThrow('aborted');
 });
 
 /** Commands run in this process, and what they print. */

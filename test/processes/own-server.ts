@@ -4,7 +4,7 @@ import process from 'node:process';
 import { ownProcess } from '../../src/processes/own-process.ts';
 import { listenOn } from '../../src/wire/listen-on.ts';
 
-/* A server process that only has ports, for run-processes.test.ts: it notes what it sees in a file. What it does: FAIL and STUCK name the process that cannot start, or whose event loop stops the first time. */
+/* A server process that only has ports, for run-processes.test.ts: it notes what it sees in a file. What it does: FAIL, STUCK and DIE name the process that cannot start, whose event loop stops the first time, or that is killed when it is to end. */
 
 const [, , file = '', port = '', reserved = ''] = process.argv;
 const given = { notify: process.env['NOTIFY_SOCKET'] ?? '', watchdog: process.env['WATCHDOG_USEC'] ?? '' };
@@ -25,6 +25,7 @@ await ports.of('tunnel')('127.0.0.1', Number(reserved)).catch((error: unknown) =
 note(`has udp: ${await ports.owned.claim('udp', () => note('gets udp'))}`);
 void own.stopping.then(() => {
   note('stops');
+  if (process.env['DIE'] === String(number)) process.kill(process.pid, 'SIGKILL');
   server.close();
   own.end();
   setTimeout(() => undefined, 50); // something is open for a while

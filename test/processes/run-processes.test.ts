@@ -82,6 +82,8 @@ async function answerOf(port: number): Promise<string> {
 }
 
 test('the first process starts alone, then the others; they share a port, have others alone, and one that is stuck, or ends, is started again, until all are to end', async () => {
+  const timers = jest.spyOn(globalThis, 'setInterval');
+  undo.push(() => timers.mockRestore());
   const { port, log, ended, notes, written, pidOf, stop } = await start({ NOTIFY_SOCKET: '/nowhere/notify', WATCHDOG_USEC: '6000000', STUCK: '2' });
   await eventually(written, (text) => text.includes('line of 2'));
   expect(written()).toMatch(/^text of 1\nline of 1: \d+\nline of 2: \d+\n$/);
@@ -104,6 +106,10 @@ test('the first process starts alone, then the others; they share a port, have o
   // What it had is the other one's.
   await eventually(owns, ([first]) => first === true);
   expect(await answerOf(port)).toBe('1');
+  await eventually(notes, (all) => all.filter((note) => note.startsWith('2 starts')).length === 2);
+  // That it was silent before its end is not held against it.
+  for (const [look, ms] of timers.mock.calls) if (ms === 2000) look();
+  expect(log.entries.filter(({ msg }) => msg === 'a server process does not respond')).toHaveLength(1);
   await eventually(() => pidOf(2), (now) => now !== pid);
   process.emit('SIGHUP', 'SIGHUP');
   await eventually(notes, (all) => ['1 is to reload', '2 is to reload'].every((note) => all.includes(note)));
@@ -118,6 +124,21 @@ test('the first process starts alone, then the others; they share a port, have o
   expect(notes().at(-1)).toBe('1 stops');
   expect(await refusal(port)).toBe('ECONNREFUSED');
   expect(log.entries.filter(({ msg }) => /orderly/.test(msg))).toEqual([]);
+});
+
+test('at a stop, a process that has ended is not started again, and one that is killed makes the exit code that of a failure', async () => {
+  const [begun, cleared] = [jest.spyOn(globalThis, 'setTimeout'), jest.spyOn(globalThis, 'clearTimeout')];
+  undo.push(() => begun.mockRestore(), () => cleared.mockRestore());
+  const { log, ended, written, pidOf, stop } = await start({ DIE: '1' });
+  await eventually(written, (text) => text.includes('line of 2'));
+  process.kill(pidOf(2), 'SIGKILL');
+  await log.line(/^a server process has ended: it is started again$/);
+  const restarts = begun.mock.results.filter((_, at) => begun.mock.calls[at]?.[1] === 1000).map(({ value }) => value);
+  expect(restarts).toHaveLength(1);
+  stop();
+  expect(await ended).toBe(1);
+  expect(cleared.mock.calls.map(([timer]) => timer)).toEqual(expect.arrayContaining(restarts));
+  expect(log.entries.at(-1)).toMatchObject({ level: 50, process: 1, how: 'SIGKILL', msg: 'a server process was not stopped in an orderly way' });
 });
 
 test('if a process cannot start, all end with its exit code', async () => {

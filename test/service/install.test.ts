@@ -78,6 +78,7 @@ function services(): void {
       ['make', '/etc/adit/tls'],
       ['uninstall', 'server', 'systemd', true],
       ['install', 'agent', 'systemd', program],
+      ['make', '/var/lib/adit'],
       ['uninstall', 'agent', 'systemd', true],
     );
     const started = (name: string) => ['systemctl daemon-reload', `systemctl enable --quiet ${name}`, `systemctl restart ${name}`];
@@ -96,7 +97,9 @@ function services(): void {
       ['done', [], ['/etc/adit/tls 755 0', data, settings]],
       ['done', ['systemctl daemon-reload'], ['/etc/adit/tls 755 0', settings]],
       ['done', started('adit-agent'), ['/etc/systemd/system/adit-agent.service 644 0', '/etc/adit/tls 755 0', settings]],
-      ['done', removed('adit-agent'), ['/etc/adit/tls 755 0', settings]],
+      ['done', [], ['/etc/systemd/system/adit-agent.service 644 0', '/etc/adit/tls 755 0', data, settings]],
+      // The data is the server's.
+      ['done', removed('adit-agent'), ['/etc/adit/tls 755 0', data, settings]],
     ]);
     expect(printed).toEqual(['the service adit is not installed', 'state']);
   });
@@ -151,6 +154,11 @@ function services(): void {
       ['make', '/run/user'],
       ['write', '/run/user/program'],
       ['install', 'agent', 'systemd', ['/bin/true', '/run/user/program']],
+      // Through a link.
+      ['install', 'agent', 'systemd', ['/bin/true', '/proc/self/root/run/user/program']],
+      ['make', '/var/tmp'],
+      ['write', '/var/tmp/program'],
+      ['install', 'agent', 'systemd', ['/var/tmp/program']],
       ['install', 'agent', 'procd', ['/bin/true', '/run/user/program']],
       ['write', '/lib/systemd/system/adit.service'],
       ['install', 'server', 'systemd', program],
@@ -163,8 +171,9 @@ function services(): void {
       ['uninstall', 'agent', 'procd', false],
     );
     const packaged = 'ServiceError: the Debian package runs the server as a service: change /etc/adit/adit.toml, or remove the package';
+    const hidden = (file: string) => `ServiceError: services can't read ${file}: install the program, and Node, outside of home and temporary directories`;
     expect(outcomes.map(({ result = 'done' }) => result)).toEqual([
-      ...['done', 'done', "ServiceError: services can't read /run/user/program: install the program, and Node, outside of home and temporary directories"],
+      ...['done', 'done', hidden('/run/user/program'), hidden('/proc/self/root/run/user/program'), 'done', 'done', hidden('/var/tmp/program')],
       ...['done', 'done', packaged, packaged, 3, 4, 'done', 'ServiceError: /etc/init.d/adit-agent enable failed', 'done'],
       'ServiceError: only root can install or remove a service',
     ]);

@@ -7,6 +7,7 @@ import { ownProgram } from '../../src/own-program.ts';
 import { type Init, serviceText } from '../../src/service/service.ts';
 import type { ServiceProgram } from '../../src/service/units.ts';
 import { addServiceCommands } from '../../src/service-commands.ts';
+import { defaultOf } from '../../src/settings/settings.ts';
 import { eventually } from '../support/eventually.ts';
 import { programPath } from '../support/find-program.ts';
 import { describeWith } from '../support/programs.ts';
@@ -38,10 +39,15 @@ describe('a service', () => {
   test.each(inits)('of %s refuses arguments with line breaks, which would be lines of its own file', (init) => {
     expect(() => serviceText({ ...agent, args: ['--server', 'host:1"\nExecStartPre=/bin/true'] }, init)).toThrow(/control character/);
     expect(() => serviceText({ ...agent, keyFile: '/etc/\nkey' }, init)).toThrow(/control character/);
+    expect(() => serviceText({ ...agent, command: ['/opt/\nadit'] }, init)).toThrow(/control character/);
   });
 
   test('of a server is not for OpenWrt, which would lose its data', () => {
     expect(() => serviceText(server, 'procd')).toThrow(/keeps \/var in memory/);
+  });
+
+  test('of a server without systemd has its data where that of systemd has it', () => {
+    expect(serviceText(server, 'sysv')).toContain('\n  export MALLOC_ARENA_MAX=2 ADIT_DATA_DIR=/var/lib/adit\n');
   });
 
   test('of systemd gets its words as they were given', () => {
@@ -49,6 +55,44 @@ describe('a service', () => {
     expect(unit).toContain('ExecStart=/usr/local/bin/adit-agent agent --allow-files "/srv/50%% of \\"all\\" $$HOME\\\\" --vkey-file %d/vkey\n');
     expect(unit).toContain('LoadCredential=vkey:/etc/adit-agent/vkey\n');
   });
+});
+
+const always = ['Type=notify', 'NotifyAccess=all', 'WatchdogSec=60', 'Restart=always', 'LimitNOFILE=65536', 'WantedBy=multi-user.target'];
+
+test('a server under systemd is reloaded by SIGHUP, may drain before it is killed, opens ports below 1024, and has directories of its own', () => {
+  const lines = serviceText(server, 'systemd').split('\n');
+  expect(lines).toEqual(expect.arrayContaining([
+    ...always,
+    'ExecReload=/bin/kill -HUP $MAINPID',
+    'Environment=MALLOC_ARENA_MAX=2 ADIT_DATA_DIR=/var/lib/adit',
+    'User=adit',
+    'Group=adit',
+    'StateDirectory=adit',
+    'StateDirectoryMode=0700',
+    'ConfigurationDirectory=adit',
+    'WorkingDirectory=/var/lib/adit',
+    'AmbientCapabilities=CAP_NET_BIND_SERVICE',
+    'CapabilityBoundingSet=CAP_NET_BIND_SERVICE',
+  ]));
+  const seconds = Number(lines.find((line) => line.startsWith('TimeoutStopSec='))?.split('=')[1]);
+  expect(seconds).toBeGreaterThan(Number(defaultOf('drainSeconds')) + 2 * Number(defaultOf('leaveSeconds')));
+});
+
+test('an agent under systemd has a user while it runs, no capability, and a directory that a restart leaves alone', () => {
+  const lines = serviceText(agent, 'systemd').split('\n');
+  expect(lines).toEqual(expect.arrayContaining([
+    ...always,
+    'TimeoutStopSec=15',
+    'Environment=MALLOC_ARENA_MAX=2',
+    'DynamicUser=yes',
+    'User=adit-agent',
+    'RuntimeDirectory=adit-agent',
+    'RuntimeDirectoryMode=0700',
+    'RuntimeDirectoryPreserve=restart',
+    'Environment=ADIT_RUNTIME_DIR=/run/adit-agent',
+    'CapabilityBoundingSet=',
+  ]));
+  expect(lines.filter((line) => line.startsWith('ExecReload='))).toEqual([]);
 });
 
 test("the command prints what it would install: files are found from any directory, and the key file of an agent is the unit's concern", async () => {
@@ -103,11 +147,41 @@ function preferProgramsOf(shell: string): void {
   preferred = `${directory}:`;
 }
 
+/** Places an init script whose files are in a directory, and whose user is there. @returns what runs it */
+function scriptIn(directory: string, text: string, shell: Parameters<typeof programPath>[0], ...more: readonly string[]) {
+  chmodSync(directory, 0o777);
+  const script = path.join(directory, 'script');
+  writeFileSync(script, text.replaceAll('/run/', `${directory}/`).replaceAll('/var/log/', `${directory}/`).replace('user=adit-agent', 'user=nobody'));
+  return (verb: string) => outcome(programPath(shell), ...more, script, verb);
+}
+
+/** The command of a process; "" = it is dead. */
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return ''; // nobody waits for its exit code
+  }
+}
+
 describeWith(['dash', 'busybox', 'start-stop-daemon', 'setsid'], 'the init script', () => {
+  test('kills a program that does not end in time', async () => {
+    preferProgramsOf('dash');
+    const directory = scratchDirectory();
+    const [program, noted] = [path.join(directory, 'program'), path.join(directory, 'noted')];
+    writeFileSync(program, `#!/bin/sh\ntrap '' TERM\necho $$ >${noted}\nwhile :; do sleep 0.05; done\n`);
+    chmodSync(program, 0o755);
+    const text = serviceText({ kind: 'agent', command: [program], args: [], keyFile: '' }, 'sysv');
+    const script = scriptIn(directory, text.replace('left=60', 'left=0'), 'dash');
+    expect(await script('start')).toEqual({ code: 0, output: '' });
+    const pid = Number(await eventually(() => existsSync(noted) ? readFileSync(noted, 'utf8') : '', (text) => text.endsWith('\n')));
+    expect(await script('stop')).toEqual({ code: 0, output: '' });
+    await eventually(() => commandOf(pid), (command) => command === '');
+  });
+
   test.each(shells)('runs with %s: starts the program as its user with its key, again when it ends, and stops it with its children', async (shell, ...more) => {
     preferProgramsOf(shell);
     const directory = scratchDirectory();
-    chmodSync(directory, 0o777);
     const at = (name: string) => path.join(directory, name);
     writeFileSync(at('key'), "the key's value\n");
     // Ends at SIGTERM, which takes a moment.
@@ -119,8 +193,7 @@ describeWith(['dash', 'busybox', 'start-stop-daemon', 'setsid'], 'the init scrip
     );
     chmodSync(at('program'), 0o755);
     const text = serviceText({ kind: 'agent', command: [at('program')], args: ['two words', "it's"], keyFile: at('key') }, 'sysv');
-    writeFileSync(at('script'), text.replaceAll('/run/', `${directory}/`).replaceAll('/var/log/', `${directory}/`).replace('user=adit-agent', 'user=nobody'));
-    const script = (verb: string) => outcome(programPath(shell), ...more, at('script'), verb);
+    const script = scriptIn(directory, text, shell, ...more);
     const said = () => existsSync(at('said')) ? readFileSync(at('said'), 'utf8').split('\n').filter((line) => line !== '') : [];
 
     expect(await script('status')).toEqual({ code: 3, output: 'adit-agent is not running\n' });
