@@ -102,6 +102,17 @@ test('a handshake that fails by a defect ends its connection, and is in the log;
   expect([log.entries.length, bridge.counts.garbage]).toEqual([1, 0]);
 });
 
+test('a message of a later version ends no session of any kind', async () => {
+  const { bridge, log, peers, heard } = await oneOfEach();
+  const [counts, before] = [bridge.counts, log.entries.length];
+  for (const { mux } of Object.values(peers)) mux.sendControl({ type: 'of the next version' });
+  await eventually(() => log.entries.length, (count) => count === before + 4);
+  const unknown = (who: string) => `20 the ${who} sent a ${who === 'node' ? 'message' : 'control message'} that this server does not know`;
+  expect(new Set(log.entries.slice(before).map(({ level, msg }) => `${level} ${msg}`))).toEqual(new Set(['agent', 'visitor', 'node'].map(unknown)));
+  await turns();
+  expect([bridge.counts, heard()]).toEqual([counts, Object.keys(peers).map((name) => [name, []])]);
+});
+
 test('an agent that another one replaces learns from where that one came, and the log has both addresses', async () => {
   const { log, addClient, connect } = await startBridge();
   await addClient(1);

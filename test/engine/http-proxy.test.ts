@@ -258,6 +258,15 @@ test.each([
   expect(await ask(port, `GET http://127.0.0.1:${target.port}/ HTTP/1.1\r\nHost: a\r\n\r\n`)).toMatch(/HTTP\/1\.1 502 Bad Gateway\r\n/);
 });
 
+test('a target that closes its connection without an answer makes a 502 that says so', async () => {
+  const { port } = await startProxy();
+  const target = await startTarget((socket) => socket.once('data', () => socket.end()));
+  expect(await ask(port, `GET http://${target.address}/ HTTP/1.1\r\nHost: a\r\n\r\n`)).toMatch(
+    /^HTTP\/1\.1 502 [^]*\nThe target closed the connection without an answer\.\n$/,
+  );
+  expect(target.connections).toHaveLength(1);
+});
+
 test('an incomplete request gets 408 after the timeout; an idle connection is closed', async () => {
   const { port } = await startProxy({ proxyTiming: { headMs: 1000 } });
   const slow = await visit(port);

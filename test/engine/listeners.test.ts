@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { WantedHost, WantedTunnel } from '../../src/engine/face.ts';
+import { listenProblem } from '../../src/engine/ports/listen-error.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { closed, occupyPort, readAll, refusal, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
@@ -27,6 +28,19 @@ test('the listeners of stored tunnels are open when they have been loaded, and c
   const lease = await engine.reservePort({ mode: 'tcp', port: 0, serverIp: '127.0.0.1' });
   await engine.close();
   for (const port of [tunnel.port, lease.port]) await expect(visit(port)).rejects.toThrow('ECONNREFUSED');
+});
+
+test.each<[code: string | undefined, port: number | undefined, text: string]>([
+  ['EADDRNOTAVAIL', 80, 'address 192.0.2.1 does not belong to this machine'],
+  ['EAFNOSUPPORT', 80, 'address 192.0.2.1 is of a family that this machine lacks'],
+  ['EADDRINUSE', 80, 'port 80 is occupied'],
+  ['EACCES', 80, 'port 80 needs rights that the server does not have'],
+  ['EMFILE', 80, 'port 80 cannot be opened: why'],
+  [undefined, 80, 'port 80 cannot be opened: why'],
+  ['EADDRNOTAVAIL', undefined, 'address 192.0.2.1 does not belong to this machine'],
+  ['EACCES', undefined, 'why'],
+])('%s of port %s at 192.0.2.1: %s', (code, port, text) => {
+  expect(listenProblem(Object.assign(new Error('why'), { code }), '192.0.2.1', port)).toBe(text);
 });
 
 describe('reserving a port', () => {

@@ -55,6 +55,7 @@ test('an agent that does not answer in time is named as the cause, and its strea
       reset = stream;
     },
   });
+  expect(await probeThrough({ open: () => undefined }, '192.0.2.1:80', 1000)).toBe('the agent takes no more connections');
   // 1 ms after the time for the way to the agent, which is added
   expect(await probeThrough({ open: (payload) => server.open(payload) }, '192.0.2.1:80', -1999)).toBe('the agent did not answer in time');
   await eventually(() => reset, (stream) => stream !== undefined);

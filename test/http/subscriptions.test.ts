@@ -225,6 +225,13 @@ test("every second the sum of a user's clients as they come and go, for the user
   const all = 'subscription { serverTrafficEverySecond { rate inletRate exportRate connections inletBytes exportBytes } }';
   expect((await (await subscribe(app, all, alice.headers)).next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');
   expect(await (await subscribe(app, all, basic())).next()).toEqual({ data: { serverTrafficEverySecond: sums(3) } });
+  const server = 'subscription { trafficEverySecond(resource: SERVER) { rate inletRate exportRate connections inletBytes exportBytes } }';
+  expect((await (await subscribe(app, server, alice.headers)).next())?.errors?.[0]?.extensions?.['code']).toBe('FORBIDDEN');
+  expect(await (await subscribe(app, server, basic())).next()).toEqual({ data: { trafficEverySecond: sums(3) } });
+  for (const resource of ['SERVER', 'USER']) {
+    const each = await subscribe(app, `subscription { trafficOfEachEverySecond(resource: ${resource}, ids: [${alice.id}]) { id } }`, basic());
+    expect((await each.next())?.errors?.[0]?.extensions).toMatchObject({ code: 'INVALID_INPUT', field: 'resource' });
+  }
   const next = async (wanted: object) => {
     while (JSON.stringify((await alices.next())?.data?.['trafficEverySecond']) !== JSON.stringify(wanted));
   };

@@ -83,6 +83,7 @@ eitherDialect('hosts', (databases) => {
     [{ host: 'a.com:80' }, 'HOST_INVALID'],
     [{ location: '/a b' }, 'location'],
     [{ targets: ['nowhere'] }, 'targets'],
+    [{ location: '/../a' }, 'location'],
     [{ headers: ['no header'] }, 'headers'],
     [{ headers: ['X-A: 1\0'] }, 'headers'],
     [{ hostChange: 'a\r\nX: 1' }, 'hostChange'],

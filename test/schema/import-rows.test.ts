@@ -129,6 +129,24 @@ test.each(
   });
 });
 
+test.each<[host: string, scheme: 'all' | 'http' | 'https', certificate: string, code: string]>([
+  ['a b.apps.example', 'http', '/c', 'HOST_INVALID'],
+  ['a.b.apps.example', 'http', '/c', 'INVALID_INPUT'],
+  ['a.example', 'http', '/c', 'INVALID_INPUT'],
+  ['apps.example', 'http', '/c', 'INVALID_INPUT'],
+  ['*.apps.example', 'http', '/c', 'INVALID_INPUT'],
+  ['a.apps.example', 'all', '', 'PLATFORM_HTTP_ONLY'],
+  ['a.apps.example', 'https', '', 'PLATFORM_HTTP_ONLY'],
+  ['a.apps.example', 'http', '', ''],
+])('a host %s (%s) of *.apps.example with the certificate "%s": "%s"', (host, scheme, certFilePath, code) => {
+  const domain = { id: 'p', wildcard: '*.apps.example', certFilePath, keyFilePath: certFilePath };
+  const problems = new Problems();
+  const record = { ...importedRecords.host, targets: ['80'], headers: [], host, scheme };
+  hostRow(problems, record, domain, { settings: schemaSettings, now: 0, namedByAdmin: false });
+  const found = problems.any ? problems.error() : undefined;
+  expect([found?.code ?? '', found?.params['field']]).toEqual([code, code === '' ? undefined : code === 'PLATFORM_HTTP_ONLY' ? 'input.scheme' : 'input.host']);
+});
+
 test('a password has changed if it is not that of the hash, as long as nobody has logged in with another one', () => {
   const loggedIn = '$argon2 of somebody who has logged in';
   const cases = [

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import type { z } from 'zod';
 import { ClientChanges } from '../../../src/engine/client-changes.ts';
 import {
@@ -288,6 +288,20 @@ test("a visitor's connection is carried with all that its node said of it, or pa
   const stream = requests.open(1, dial, true, 20_000, came);
   expect(opened).toEqual([['agent', payload, true, 20_000, {}, undefined]]);
   await new Promise<void>((resolve) => stream?.join(new MessageSocket('', (message) => resolve(expect(message).toBeUndefined()))));
+});
+
+test("of a p2p tunnel's visitor at another node, the request for a direct path is replaced by the home's own; other connections are carried as they are", async () => {
+  const { tunnels, link, add } = await serving();
+  await add(1);
+  tunnels.add(tunnelOf({ id: 2, clientId: 1, mode: 'p2p', password: 'p' }), fresh);
+  const runner = tunnels.get(2);
+  if (!runner) throw new Error('it was added');
+  const asked = jest.spyOn(runner, 'onDirect').mockImplementation((socket) => socket.destroy());
+  const request = { ...visitor, clientId: 1, id: 2 };
+  const direct = encodeOpen({ kind: 'direct', tunnelId: 2, password: 'p', targets: ['127.0.0.1:1'], stunPorts: [1] });
+  expect(await outcome(link, request, direct)).toBe('');
+  expect(asked.mock.calls.map(([{ remoteAddress, remotePort }]) => [remoteAddress, remotePort])).toEqual([['192.0.2.7', 70]]);
+  expect([await outcome(link, request), asked.mock.calls.length]).toEqual(['offline', 1]);
 });
 
 test("streams between nodes are known as their client's, and leave TLS only if the client's bytes may", async () => {

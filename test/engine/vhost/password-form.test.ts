@@ -70,6 +70,9 @@ test('JSON is taken and answered, and a body in chunks is a body', async () => {
   const chunked = `POST ${PATH} HTTP/1.1\r\nHost: ${name}\r\nConnection: close\r\nTransfer-Encoding: chunked\r\nContent-Type: application/json\r\n\r\n`
     + `${json.slice(0, 9).length.toString(16)}\r\n${json.slice(0, 9)}\r\n${json.slice(9).length.toString(16)}\r\n${json.slice(9)}\r\n0\r\n\r\n`;
   expect(await exchange(rig.httpPort, chunked)).toMatch(/"success":true/);
+  for (const wrong of ['{"password":', '[]', '{"password":1}', '"password"']) {
+    expect(await ask(`POST ${PATH}`, ['Content-Type: application/json'], wrong)).toMatch(/^HTTP\/1.1 401 [^]*\{"success":false,/);
+  }
 });
 
 test('NPS programs send it to /authIp, which belongs to the target for all other visitors', async () => {
