@@ -126,12 +126,15 @@ describeWith('initdb', 'files that servers share through PostgreSQL', () => {
     // Until the others have it, everything is as before.
     expect(invitationOf(one)).toBe(invitation);
     // One that starts meanwhile has both keys before the others know that it runs.
-    const starting = await keysOf(store, await newDirectory(), invitation);
+    const startingIn = await newDirectory();
+    const starting = await keysOf(store, startingIn, invitation);
     expect(starting.links).toEqual(first.links);
     const files = await SharedFiles.open({ store, dataDir: two, keys: second, log: new LogRecorder().logger });
     await files.synchronize(['a.json']);
     const before = await store.db.sharedFile.findMany();
     expect(await second.follow('two')).toBeUndefined();
+    // It also has the key if it is started again.
+    expect((await keysOf(store, startingIn)).links).toEqual(second.links);
     // The first server does not know yet that this was the last one, and that the key is the other one now.
     await write(one, 'changed');
     const log = new LogRecorder();

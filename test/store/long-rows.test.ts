@@ -1,4 +1,5 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
+import pg from 'pg';
 import { RowsTooLongError } from '../../src/store/errors.ts';
 import type { Client } from '../../src/store/generated/sqlite/client.ts';
 import { pageBytes } from '../../src/store/hot/page.ts';
@@ -38,6 +39,20 @@ eitherDialect('rows with much text', (databases) => {
     }
     expect((await store.clientPage({ offset: 0, limit: 10 })).rows).toHaveLength(10);
   });
+
+  if (databases.dialect === 'postgresql') {
+    test('are refused with the end of their connection, which would have to receive all of them before the next query', async () => {
+      const store = await databases.openEmpty();
+      const ids = await seedClients(store, clients, () => ({ blackIpList: list, ipWhiteList: list }));
+      const ended = jest.spyOn(pg.Client.prototype, 'end');
+      try {
+        await expect(store.byIds('Client', ids)).rejects.toBeInstanceOf(RowsTooLongError);
+        expect(ended).toHaveBeenCalledTimes(1);
+      } finally {
+        ended.mockRestore();
+      }
+    });
+  }
 
   test('a nested list reads no more rows than are asked for in all', async () => {
     const store = await databases.openEmpty();

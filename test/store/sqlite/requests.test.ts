@@ -1,7 +1,7 @@
 import path from 'node:path';
 import process from 'node:process';
 import { type ArgType, ColumnTypeEnum, type SqlQuery } from '@prisma/driver-adapter-utils';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { z } from 'zod';
 import { SqliteAdapterFactory, type WriterLink } from '../../../src/store/sqlite/adapter.ts';
 import { argumentsOf } from '../../../src/store/sqlite/arguments.ts';
@@ -198,7 +198,10 @@ test('what Prisma asks becomes requests to the writer: reads wait for no transac
 test('when the process ends, work that is under way is done, and no other is begun; that listens as long as a worker runs', () => {
   const memory = guardMemory();
   const done: string[] = [];
+  const told = jest.spyOn(Atomics, 'notify'); // the main thread, which waits for ten seconds otherwise
   guarded(memory, () => done.push('first'));
+  expect(told.mock.calls).toEqual([[memory, 1]]);
+  told.mockRestore();
   expect(() =>
     guarded(memory, () => {
       throw new Error('broken');
