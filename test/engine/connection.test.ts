@@ -46,6 +46,16 @@ test.each([['without an end', undefined], ['with an error', new Error('reset')]]
   },
 );
 
+test('what waits for the rate limit stays as it came, in both directions, while others use its buffer', () => {
+  const { connection, visitor, seen } = visitorWithLimit();
+  const buffer = Buffer.from('hello');
+  visitor.sink?.onData(buffer);
+  connection.write(buffer);
+  buffer.fill('x');
+  connection.pass(100);
+  expect([seen, Buffer.from(visitor.received, 'hex').toString()]).toEqual([['hello'], 'hello']);
+});
+
 test('a target that reads again gets what waits for the rate limit before anything else is read from the visitor', () => {
   const { connection, client, visitor, seen } = visitorWithLimit();
   visitor.sink?.onData(Buffer.from('hello'));

@@ -1,5 +1,9 @@
 import { expect, test } from '@jest/globals';
+import { listenProblem } from '../../src/engine/ports/listen-error.ts';
 import { PortBook, PortUnavailableError } from '../../src/engine/ports/port-book.ts';
+import { bindFreePort } from '../../src/engine/ports/reserve-port.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
+import { environmentOf } from '../support/environment.ts';
 
 /** A TCP port on an address. */
 const at = (port: number, serverIp = '') => ({ transport: 'tcp', port, serverIp }) as const;
@@ -92,4 +96,31 @@ test('several tunnels can hold one port on addresses of their own, until each gi
   expect(ports.holder(at(9001))).toBeUndefined();
   ports.claim(claim(5, 9001));
   expect(() => ports.check(at(9001))).toThrow(expect.objectContaining({ holder: 5 }));
+});
+
+const systemError = (code: string) => Object.assign(new Error(`bind ${code}`), { code });
+
+test.each([
+  ['EADDRINUSE', 1000, 'none of the allowed ports is free'],
+  ['EACCES', 1000, 'none of the allowed ports is free'],
+  ['EADDRNOTAVAIL', 1, 'address 192.0.2.1 does not belong to this machine'],
+])('of ports that cannot be bound by %s, %i are tried', async (code, most, problem) => {
+  let tries = 0;
+  const listen = async () => {
+    tries++;
+    throw systemError(code);
+  };
+  const reserver = environmentOf({ sockets: { ...netBackend, listen } });
+  await expect(bindFreePort(reserver, { transport: 'tcp', serverIp: '192.0.2.1' })).rejects.toThrow(problem);
+  expect(tries).toBe(most);
+});
+
+test.each([
+  ['EADDRINUSE', 'port 80 is occupied', 'bind EADDRINUSE'],
+  ['EACCES', 'port 80 needs rights that the server does not have', 'bind EACCES'],
+  ['EADDRNOTAVAIL', 'address 192.0.2.1 does not belong to this machine', undefined],
+  ['EAFNOSUPPORT', 'address 192.0.2.1 is of a family that this machine lacks', undefined],
+  ['EINVAL', 'port 80 cannot be opened: bind EINVAL', 'bind EINVAL'],
+])('why a port cannot be opened (%s), also before one is chosen', (code, problem, withoutPort = problem) => {
+  expect([80, undefined].map((port) => listenProblem(systemError(code), '192.0.2.1', port))).toEqual([problem, withoutPort]);
 });

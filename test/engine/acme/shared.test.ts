@@ -250,6 +250,12 @@ test('the files of a server are shared once, unless they are of no use or others
     'b.example.pem': there,
     'c.example.json': JSON.stringify(failed),
   });
+  // What another server has shared just now stays, too.
+  const list = installation.list.bind(installation);
+  installation.list = async () => [];
+  await sharing.share();
+  installation.list = list;
+  expect(installation.texts.get('b.example.pem')).toBe(there);
   expect(await sharing.kept('b.example')).toMatchObject({ facts: { description: { names: ['b.example'] } } });
   // What is over meanwhile does not come back with the next start.
   installation.texts.delete('c.example.json');
@@ -262,6 +268,10 @@ test('the files of a server are shared once, unless they are of no use or others
   expect(await later.kept('c.example')).toMatchObject({ facts: undefined, attempt: failed });
   await (await later.kept('a.example')).copy();
   expect(readFileSync(later.certificateFile('a.example'), 'utf8')).toBe(a);
+  // One for another name is of no use.
+  installation.texts.set('d.example.pem', a);
+  await (await later.kept('d.example')).copy();
+  expect(existsSync(later.certificateFile('d.example'))).toBe(false);
   const copies = readdirSync(others, { recursive: true, encoding: 'utf8' }).map((file) => path.basename(file));
   expect(copies.filter((file) => file.includes('.')).filter((file) => !file.startsWith('127'))).toEqual(['a.example.pem']);
 
@@ -274,10 +284,11 @@ test('the files of a server are shared once, unless they are of no use or others
   expect(readFileSync(later.certificateFile('a.example'), 'utf8')).toBe(renewed);
 
   // Swept by the server that orders, when they have expired and nobody needs them.
+  installation.texts.set('orders.json', JSON.stringify({ begun: [], pausedUntil: 0, challenges: [] }));
   const inTwoYears = Date.now() + 2 * 365 * 86_400_000;
   await later.sweep((name) => name === 'b.example', inTwoYears, false);
   expect(readdirSync(path.dirname(later.certificateFile('a.example')))).toEqual([]);
   expect(installation.texts.has('a.example.pem')).toBe(true);
   await later.sweep((name) => name === 'b.example', inTwoYears, true);
-  expect([...installation.texts.keys()].toSorted()).toEqual(['account.json', 'b.example.pem']);
+  expect([...installation.texts.keys()].toSorted()).toEqual(['account.json', 'b.example.pem', 'orders.json']);
 });

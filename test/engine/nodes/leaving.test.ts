@@ -102,6 +102,12 @@ test('a client without an agent has its home at the nodes that stay', async () =
   );
   one.engine.nodes?.leave(false);
   await eventually(() => ids.filter((id) => one.engine.nodes?.isHome(id)).length, (count) => count > 0);
+  // One that leaves, and then ends, need not be seen by the others.
+  one.engine.nodes?.leave(true);
+  await eventually(() => ids.every((id) => two.engine.nodes?.isHome(id)), Boolean);
+  await one.engine.close();
+  await eventually(() => reached(two).length, (count) => count === 0);
+  expect(ids.every((id) => two.engine.nodes?.isHome(id))).toBe(true);
 });
 
 test('a connection that comes to a node whose agent has just gone is passed on, once', async () => {

@@ -39,8 +39,11 @@ function otherNode({ name = 'other', beforeAnswer = async () => {}, onData = asy
   const heard: unknown[] = [];
   /** The ends of sessions that were opened. */
   const nears: ByteSocket[] = [];
-  const connect = async ({ trust }: ConnectOptions): Promise<ByteSocket> => {
-    const [near, far] = socketPair({ remoteAddress: '192.0.2.1', remotePort: 7 });
+  /** Where it is dialed. */
+  const dialed: string[] = [];
+  const connect = async ({ trust, host, port }: ConnectOptions): Promise<ByteSocket> => {
+    dialed.push(`${host} ${port}`);
+    const [near, far] = socketPair({ remoteAddress: '192.0.2.9', remotePort: 7 });
     if (trust === undefined) {
       await onData(near);
       void acceptHandshake(far, { timeoutMs: 60_000, keyOf: () => undefined }).catch(() => undefined);
@@ -62,7 +65,7 @@ function otherNode({ name = 'other', beforeAnswer = async () => {}, onData = asy
     });
     return near;
   };
-  return { sockets: { ...netBackend, connect }, sessions, heard, nears };
+  return { sockets: { ...netBackend, connect }, sessions, heard, nears, dialed };
 }
 
 /** Opens a session with a node. */
@@ -93,10 +96,12 @@ test('a session with another node than was meant is closed', async () => {
 
 test('the log warns once that data connections cannot be opened, and the session learns of each', async () => {
   const failed = jest.spyOn(Mux.prototype, 'dataConnectionFailed');
-  const { sockets } = otherNode({ onData: async () => Promise.reject(new Error('refused')) });
+  const { sockets, dialed } = otherNode({ onData: async () => Promise.reject(new Error('refused')) });
   const { log, link } = open(sockets, 'plain');
   await eventually(() => log.entries.length, (count) => count === 8);
   expect(log.entries.map(({ level, node, port }) => [level, node, port])).toEqual([40, ...Array(7).fill(20)].map((level) => [level, 'other', 2]));
+  // Where the session leads: another address of the name may be another machine.
+  expect(new Set(dialed)).toEqual(new Set(['192.0.2.1 1', '192.0.2.9 2']));
   expect(new Set(failed.mock.calls.map(([id]) => id)).size).toBe(8);
   failed.mockRestore();
   (await link).close();
