@@ -198,10 +198,10 @@ test('what Prisma asks becomes requests to the writer: reads wait for no transac
 test('when the process ends, work that is under way is done, and no other is begun; that listens as long as a worker runs', () => {
   const memory = guardMemory();
   const done: string[] = [];
-  const told = jest.spyOn(Atomics, 'notify'); // the main thread, which waits for ten seconds otherwise
+  const notified = jest.spyOn(Atomics, 'notify'); // the main thread, which waits for ten seconds otherwise
   guarded(memory, () => done.push('first'));
-  expect(told.mock.calls).toEqual([[memory, 1]]);
-  told.mockRestore();
+  expect(notified.mock.calls).toEqual([[memory, 1]]);
+  notified.mockRestore();
   expect(() =>
     guarded(memory, () => {
       throw new Error('broken');
