@@ -1,6 +1,11 @@
 import { expect, test } from '@jest/globals';
-import { closed, readAll, roundTrip, startEcho, visit } from '../support/target.ts';
-import { CLIENT, launchAgent, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
+import { writePrivately } from '../../src/settings/private-file.ts';
+import { closed, readAll, roundTrip, startEcho, startTarget, visit } from '../support/target.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { CLIENT, fresh, launchAgent, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
+import { hostOf } from '../support/vhost.ts';
+
+const directory = temporaryDirectory();
 
 test('open connections may finish, new ones are refused, the agent is notified', async () => {
   const server = await startEngine({ node: undefined });
@@ -36,6 +41,26 @@ test('changes that other servers make meanwhile open no port and end no connecti
   await server.engine.apply({ kind: 'client', client: { ...CLIENT, enabled: false } });
   await closed(visitor);
   expect(await drained).toBe(0);
+});
+
+test('an order of a certificate is aborted at once, not when the last connection has ended', async () => {
+  const authority = await startTarget();
+  const asked = authority.accepted();
+  const acme = { directory: `https://${authority.address}/dir`, email: '', dir: directory, write: writePrivately };
+  const server = await startEngine({ acme, stored: { hosts: [{ ...hostOf({ host: 'site.example.org', acme: true }), ...fresh }] } });
+  await startAgent(server);
+  const { port } = await openTunnel(server, { targets: [(await startEcho()).address] });
+  const visitor = await visit(port);
+  await roundTrip(visitor, 'x');
+  await server.engine.listenHosts({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
+  const order = await asked;
+  const drained = server.engine.drain(60_000);
+  await closed(order);
+  expect(await roundTrip(visitor, 'still served')).toBe('still served');
+  visitor.end();
+  expect(await drained).toBe(0);
+  // The authority was not given up for its silence.
+  expect(server.log.entries.filter(({ msg }) => msg.startsWith('no ACME certificate'))).toEqual([]);
 });
 
 test('connections that are still open after the timeout are closed and counted', async () => {

@@ -150,12 +150,13 @@ test('an answer that comes before the body was sent reaches the visitor', async 
   visitor.write(`POST http://${target.address}/ HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n${'x'.repeat(1000)}`);
   expect(await readUntil(visitor, '\r\n\r\n')).toBe('HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n');
   const more: Buffer[] = [];
-  visitor.on('error', () => undefined).on('data', (bytes) => more.push(bytes));
+  const errors: unknown[] = [];
+  visitor.on('error', (error) => errors.push(error)).on('data', (bytes) => more.push(bytes));
   // This is still a part of the body.
   for (const over = closed(visitor); !visitor.closed && more.length === 0; await Promise.race([over, nextIteration()])) {
     if (visitor.writable) visitor.write(`GET http://${target.address}/ HTTP/1.1\r\nHost: a\r\n\r\n`);
   }
-  expect([String(Buffer.concat(more)), target.connections.length]).toEqual(['', 1]);
+  expect([String(Buffer.concat(more)), target.connections.length, errors]).toEqual(['', 1, []]);
 });
 
 test('a HEAD request whose target does not answer gets the head of the error, without its body', async () => {
@@ -473,24 +474,27 @@ test('a visitor of HTTP/1.0 gets no interim response; one whose kept connection 
   expect(String(await readAll(visitor))).toBe('');
 });
 
-test('one address has 256 visitors without a connection to a target; those that come to that are disconnected, and new ones refused', async () => {
+test('one address has 256 visitors without a connection to a target; those that come to that are disconnected, new ones refused, and responses on kept connections complete', async () => {
   const { server, port, id } = await startProxy();
   const target = await startTarget();
-  const [kept, last] = [await visit(port), await visit(port)];
+  const [kept, last, ended, reset] = [await visit(port), await visit(port), await visit(port), await visit(port)];
   const sockets: net.Socket[] = [];
-  for (const visitor of [kept, last]) {
+  for (const visitor of [kept, last, ended, reset]) {
     const accepted = target.accepted();
     visitor.write(`GET http://${target.address}/ HTTP/1.1\r\nHost: a\r\n\r\n`);
     const socket = await accepted;
     await readUntil(socket, '\r\n\r\n');
     sockets.push(socket);
   }
-  for (const [index, visitor] of [kept, last].entries()) {
+  for (const [index, visitor] of [kept, last, ended, reset].entries()) {
     sockets[index]?.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
     await readUntil(visitor, 'ok');
   }
-  last.write(`GET http://${target.address}/ HTTP/1.1\r\nHost: a\r\n\r\n`);
-  if (sockets[1]) await readUntil(sockets[1], '\r\n\r\n');
+  for (const [index, visitor] of [last, ended, reset].entries()) {
+    visitor.write(`GET http://${target.address}/ HTTP/1.1\r\nHost: a\r\n\r\n`);
+    const socket = sockets[index + 1];
+    if (socket) await readUntil(socket, '\r\n\r\n');
+  }
   const refused = () => server.engine.tunnelState(id)?.refusals['capacity'] ?? 0;
   await Promise.all(Array.from({ length: 256 }, () => visit(port)));
   expect(await refusal(port)).toBe('ECONNRESET');
@@ -500,6 +504,13 @@ test('one address has 256 visitors without a connection to a target; those that 
   expect(refused()).toBe(2);
   sockets[1]?.write('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok');
   expect(String(await readAll(last))).toMatch(/ok$/);
+  expect(refused()).toBe(3);
+  sockets[2]?.end('HTTP/1.1 200 OK\r\n\r\nok');
+  expect(String(await readAll(ended))).toMatch(/ok$/);
+  sockets[3]?.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok');
+  await readUntil(reset, 'ok');
+  sockets[3]?.resetAndDestroy();
+  await expect(readAll(reset)).rejects.toMatchObject({ code: 'ECONNRESET' });
   expect(refused()).toBe(3);
 });
 

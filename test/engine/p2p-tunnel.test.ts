@@ -1,14 +1,26 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 import net from 'node:net';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import pino from 'pino';
 import { StunServer } from '../../src/engine/stun-server.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { stunMapped, stunRequest } from '../../src/wire/stun.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
 import { describeWithIpv6 } from '../support/programs.ts';
-import { closed, occupyPort, readAll, refusedPort, roundTrip, startEcho, startTarget, type Target, visit, visitUntilClosed } from '../support/target.ts';
+import {
+  closed,
+  occupyPort,
+  readAll,
+  refusal,
+  refusedPort,
+  roundTrip,
+  startEcho,
+  startTarget,
+  type Target,
+  visit,
+  visitUntilClosed,
+} from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
 import { startVisitor } from '../support/visitor.ts';
 
@@ -130,8 +142,15 @@ test.each(['visitor', 'agent'] as const)('a program (%s) that is stopped lets op
   await eventually(() => server.engine.counts[who === 'visitor' ? 'visits' : 'sessions'], (count) => count === 0);
 });
 
-test('when the server is drained, a direct path ends with its last connection', async () => {
+test('when the server is drained, a direct path ends with its last connection, and then the STUN ports are closed', async () => {
+  const { ports } = StunServer.prototype;
+  let stunPorts: readonly number[] = [];
+  const spy = jest.spyOn(StunServer.prototype, 'ports').mockImplementation(async function(this: StunServer) {
+    return stunPorts = await ports.call(this);
+  });
   const { server, agent, visitor } = await visiting();
+  spy.mockRestore();
+  expect(await refusal(stunPorts[0] ?? 0)).toBe('');
   const direct = visitor.log.entries.some(({ msg }) => msg.startsWith('direct path to'));
   const socket = await visit(visitor.port);
   await roundTrip(socket, 'x');
@@ -141,6 +160,7 @@ test('when the server is drained, a direct path ends with its last connection', 
   socket.end();
   if (direct) await agent.log.line(/^direct path with a visitor of tunnel \d+ ended: /);
   expect(await drained).toBe(0);
+  expect(await refusal(stunPorts[0] ?? 0)).toBe('ECONNREFUSED');
 });
 
 /** A STUN server on ports of its own. */

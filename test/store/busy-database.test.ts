@@ -6,11 +6,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as wait } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { describe, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
 import pino from 'pino';
 import { databaseFailure } from '../../src/store/database-failure.ts';
 import { databaseFileName } from '../../src/store/sqlite.ts';
+import { Writer } from '../../src/store/sqlite/writer.ts';
 import { openStore } from '../../src/store/store.ts';
 import { eachDialect, testDatabases } from '../support/database.ts';
 import { isShort } from '../support/endurance.ts';
@@ -33,8 +35,41 @@ async function lockFile(dataDir: string): Promise<() => Promise<void>> {
   };
 }
 
+/**
+ * A thread that has a SQLite file for itself, as a process has that recovers it. It gives it back 100 ms after it was asked to, since nothing shows that another thread, which is
+ * blocked, waits for it.
+ */
+const owner = `
+  const { parentPort, workerData: { file, asked } } = require('node:worker_threads');
+  const { DatabaseSync } = require('@photostructure/sqlite');
+  const database = new DatabaseSync(file);
+  database.exec('PRAGMA journal_mode = WAL; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+  parentPort.postMessage('locked');
+  Atomics.wait(asked, 0, 0);
+  Atomics.wait(asked, 0, 1, 100);
+  database.close();
+`;
+
 describe('another process that holds the lock of the SQLite file', () => {
   const databases = testDatabases('sqlite');
+
+  test.each([
+    ['to migrate it', async (dataDir: string) => (await openStore({ url: '', dataDir, log: pino({ level: 'silent' }) })).close()],
+    ['by its writer', async (dataDir: string) => {
+      const writer = new Writer(path.join(dataDir, databaseFileName), (work) => work());
+      await new Promise<unknown>((resolve, reject) => writer.serve(['close'], { resolve, reject }));
+    }],
+  ])('is waited for when a server starts (%s)', async (_, open) => {
+    const { dataDir } = await databases.create();
+    const asked = new Int32Array(new SharedArrayBuffer(4));
+    const thread = new Worker(owner, { eval: true, workerData: { file: path.join(dataDir, databaseFileName), asked } });
+    const ended = once(thread, 'exit');
+    await once(thread, 'message');
+    asked[0] = 1;
+    Atomics.notify(asked, 0);
+    await open(dataDir);
+    expect(await ended).toEqual([0]);
+  });
 
   test('delays no read, and writes only until the lock is released', async () => {
     const database = await databases.create();

@@ -13,6 +13,7 @@ import { LogRecorder } from '../../support/log-recorder.ts';
 import { meet, openEverywhere, reached, startNode, startNodes } from '../../support/nodes.ts';
 import { RawPeer } from '../../support/raw-peer.ts';
 import { Relay } from '../../support/relay.ts';
+import { stopClock } from '../../support/stopped-clock.ts';
 import { roundTrip, startEcho, visit, visitUntilClosed } from '../../support/target.ts';
 import { CLIENT, fresh, startAgent } from '../../support/tunnel.ts';
 
@@ -140,6 +141,21 @@ test('two nodes that cannot reach each other are not both home of a client witho
   meet(nodes);
   expect(await Promise.all(answers)).toEqual(['hello', 'hello']);
   expect(nodes.map(({ engine }) => engine.tunnelState(opened[0]?.id ?? 0)?.inletBytes).toSorted((one = 0, other = 0) => one - other)).toEqual([0, 10]);
+});
+
+test('connections that wait for the home of a client whose targets a server dials go on where its agent connects', async () => {
+  const nodes = await startNodes(['one', 'two'], { allowLocalProxy: true });
+  const [one, two] = nodes;
+  if (!one || !two) throw new Error('there are two nodes');
+  const [atOne] = await openEverywhere(nodes, { targets: [(await startEcho()).address], localProxy: true });
+  await two.engine.close();
+  await eventually(() => reached(one), (names) => names.length === 0);
+  expect(one.engine.nodes?.isHome(CLIENT.id)).toBe(false);
+  stopClock(); // after 5 s they would go on anyway
+  const answer = roundTrip(await visit(atOne?.port ?? 0), 'hello');
+  await eventually(() => one.engine.served.connections, (count) => count === 1);
+  await startAgent(one);
+  expect(await answer).toBe('hello');
 });
 
 test('the agents of a node that was started again are not there, unless it reports them', async () => {
