@@ -1,8 +1,9 @@
 import { X509Certificate } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import { bridgeIdentity, bridgeIdentityFile } from '../../src/settings/bridge-identity.ts';
+import { SettingsError } from '../../src/settings/settings-error.ts';
 import { versionKeyOf } from '../../src/settings/tls-identity.ts';
 import process from 'node:process';
 import { GENERATE_CERTIFICATE } from '../../src/own-program.ts';
@@ -68,6 +69,16 @@ test('a file that cannot be read stops the start, and nothing is generated', asy
   const dataDir = path.join(directory, 'unreadable');
   mkdirSync(bridgeIdentityFile(dataDir), { recursive: true });
   await expect(bridgeIdentity({ dataDir, ...generated }, ['/nowhere/generate'])).rejects.toThrow(/EISDIR/);
+});
+
+test('a certificate that cannot be generated stops the start, and nothing is left of it', async () => {
+  const dataDir = path.join(directory, 'no program');
+  for (const failing of [[path.join(directory, 'none')], [process.execPath, '--eval', 'process.exit(1)']]) {
+    const made = bridgeIdentity({ dataDir, ...generated }, failing);
+    await expect(made).rejects.toThrow(SettingsError);
+    await expect(made).rejects.toThrow(`${bridgeIdentityFile(dataDir)}: `);
+  }
+  expect(existsSync(bridgeIdentityFile(dataDir))).toBe(false);
 });
 
 test('the secret of the versions of records is that of the key, whatever the certificate', () => {

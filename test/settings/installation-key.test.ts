@@ -9,6 +9,7 @@ import {
   keptInstallationKeys,
   useNextInstallationKey,
 } from '../../src/settings/installation-key.ts';
+import { SettingsError } from '../../src/settings/settings-error.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const directory = temporaryDirectory();
@@ -61,4 +62,16 @@ test('what is no key is refused by its name, and not quoted', () => {
   expect(() => invitationOf(path.join(directory, 'none'))).toThrow(/installation\.key: there is no such file/);
   mkdirSync(path.join(directory, 'odd', 'installation.key'), { recursive: true });
   expect(() => keptInstallationKeys(path.join(directory, 'odd'), '')).toThrow(/installation\.key: EISDIR/);
+});
+
+test('a file that can be neither written nor removed is named, and the key stays the one before', () => {
+  const dataDir = path.join(directory, 'unwritable');
+  keepInstallationKey(dataDir, keyOf(1));
+  mkdirSync(path.join(dataDir, 'installation-next.key'));
+  for (const use of [keepNextInstallationKey, useNextInstallationKey]) {
+    const refused = expect(() => use(dataDir, keyOf(1)));
+    refused.toThrow(SettingsError);
+    refused.toThrow(/installation-next\.key: ./);
+  }
+  expect(invitationOf(dataDir)).toBe(textOf(1));
 });
