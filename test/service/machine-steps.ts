@@ -1,19 +1,23 @@
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
+import { Command } from 'commander';
 import * as z from 'zod';
-import { initOfMachine, installService, serviceStatus, uninstallService } from '../../src/service/service.ts';
+import { initOfMachine, installService } from '../../src/service/service.ts';
+import { addServiceCommands } from '../../src/service-commands.ts';
 
 /* What `install.test.ts` does to a machine whose directories are its own. Prints the result of each step, what was called, and the files that are there afterwards. */
 
 const CALLS = '/run/calls';
 const init = z.enum(['systemd', 'sysv', 'procd']);
 const kind = z.enum(['server', 'agent']);
+/** `''`: what the command finds out. */
+const chosen = init.or(z.literal(''));
 const stepSchema = z.union([
   z.tuple([z.literal('find init')]),
   z.tuple([z.literal('install'), kind, init, z.array(z.string())]),
-  z.tuple([z.literal('status'), kind, init]),
-  z.tuple([z.literal('uninstall'), kind, init, z.boolean()]),
+  z.tuple([z.literal('status'), kind, chosen]),
+  z.tuple([z.literal('uninstall'), kind, chosen, z.boolean()]),
   z.tuple([z.literal('make'), z.string()]),
   z.tuple([z.literal('write'), z.string()]),
   z.tuple([z.literal('remove'), z.string()]),
@@ -23,16 +27,29 @@ const stepSchema = z.union([
 /** The leader of the group of processes that the init script has started. */
 let leader = 0;
 
-function perform(step: z.output<typeof stepSchema>): unknown {
+/** Runs `adit service`. @returns its exit code; undefined = it has set none */
+async function command(...words: readonly string[]): Promise<typeof process.exitCode> {
+  const program = new Command();
+  addServiceCommands(program, ['server', 'agent']);
+  process.exitCode = undefined;
+  await program.parseAsync(['service', ...words], { from: 'user' });
+  const code = process.exitCode;
+  process.exitCode = undefined;
+  return code;
+}
+
+const initOption = (given: z.output<typeof chosen>) => given === '' ? [] : ['--init', given];
+
+async function perform(step: z.output<typeof stepSchema>): Promise<unknown> {
   switch (step[0]) {
     case 'find init':
       return initOfMachine();
     case 'install':
       return installService({ kind: step[1], command: step[3], args: [], keyFile: '' }, step[2]);
     case 'status':
-      return serviceStatus(step[1], step[2]);
+      return command('status', step[1], ...initOption(step[2]));
     case 'uninstall':
-      return uninstallService(step[1], step[2], step[3]);
+      return command('uninstall', step[1], ...initOption(step[2]), ...step[3] ? ['--purge'] : []);
     case 'make':
       return void mkdirSync(step[1], { recursive: true });
     case 'write':
@@ -67,7 +84,7 @@ for (const step of z.array(stepSchema).parse(JSON.parse(process.argv[2] ?? '')))
   writeFileSync(CALLS, '');
   let result: unknown;
   try {
-    result = perform(step);
+    result = await perform(step);
   } catch (error) {
     result = String(error);
   }
