@@ -1,7 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
+import process from 'node:process';
+import v8 from 'node:v8';
 import { afterAll, expect, jest, test } from '@jest/globals';
+import { Command } from 'commander';
 import pino from 'pino';
+import { addMigrationCommands } from '../../src/migration/commands.ts';
 import { readNpsFolder } from '../../src/migration/nps/folder.ts';
 import { runImport } from '../../src/migration/run-import.ts';
 import { Writes } from '../../src/schema/writes/writes.ts';
@@ -56,4 +60,26 @@ test('an import without a running server obeys the settings: ports, local_proxy,
   failing.mockRejectedValue(new TypeError('a fault'));
   await expect(run('')).rejects.toThrow(new TypeError('a fault'));
   failing.mockRestore();
+});
+
+test('the command of an import succeeds when there is nothing to import, and fails when it is refused', async () => {
+  const { exitCode } = process;
+  const write = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
+  const flags = jest.spyOn(v8, 'setFlagsFromString').mockReturnValue(); // they would be those of the other suites, too
+  const dataDir = path.join(scratchDirectory(), 'data');
+  const run = async (clients: Parameters<typeof npsFolder>[0]['clients']) => {
+    const program = new Command();
+    const unused = async () => undefined;
+    addMigrationCommands(program, { agent: unused, visit: unused });
+    process.exitCode = undefined;
+    await program.parseAsync(['import', 'nps', npsFolder({ clients }), '--data-dir', dataDir], { from: 'user' });
+    return [process.exitCode, write.mock.calls.splice(0).map(([text]) => String(text)).join('')];
+  };
+  try {
+    expect(await run([])).toEqual([undefined, expect.stringContaining('Nothing to do: ')]);
+    expect(await run([npsClient({ Id: 1 }), npsClient({ Id: 1 })])).toEqual([1, expect.stringContaining('Nothing was imported')]);
+  } finally {
+    process.exitCode = exitCode;
+    for (const spy of [write, flags]) spy.mockRestore();
+  }
 });
