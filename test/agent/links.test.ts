@@ -8,11 +8,13 @@ import { Link } from '../../src/agent/link.ts';
 import { ServedFiles } from '../../src/agent/served-files.ts';
 import { Standby } from '../../src/agent/standby.ts';
 import { VisitorLink } from '../../src/agent/visitor-link.ts';
+import { Visitor } from '../../src/agent/visitor.ts';
 import { acceptHandshake } from '../../src/wire/handshake.ts';
 import { Mux } from '../../src/wire/mux.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { encodeOpen } from '../../src/wire/open.ts';
 import { socketPair } from '../../src/wire/socket-pair.ts';
+import type { ConnectOptions } from '../../src/wire/socket.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 import { eventually } from '../support/eventually.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
@@ -176,6 +178,38 @@ test('a visitor that stops waits for connections on direct paths; what neither t
   link.carry(late);
   await turns();
   expect([said.slice(1), late.destroyed]).toEqual([[bye('the visitor was stopped')], true]);
+});
+
+test.each(['agent', 'visitor'] as const)('a program (%s) that goes over TLS dials the TLS port of a server that another one has reported', async (who) => {
+  const first = serverOf({ clientId: 5, tunnelId: 9, agentOnline: false });
+  const dials: Array<readonly [string, number, string | undefined]> = [];
+  const connect = async ({ host, port, trust }: ConnectOptions) => {
+    dials.push([host, port, trust?.fingerprint]);
+    if (dials.length === 1) return first.near;
+    throw new Error('nothing is there');
+  };
+  const { logger: log } = new LogRecorder();
+  const common = {
+    servers: [{ host: '192.0.2.11', port: 1 }],
+    tls: { fingerprint: 'f' },
+    log,
+    version: '1',
+    sockets: { ...netBackend, connect },
+    random: () => 0.001,
+  };
+  const program = who === 'agent'
+    ? new Agent({ ...common, vkey: 'k' })
+    : new Visitor({ ...common, type: 'secret', password: 'k', listen: { host: '127.0.0.1', port: 0 } });
+  const ran = program.run();
+  const server = await first.began;
+  server.sendControl({ type: 'servers', servers: [{ host: '192.0.2.12', port: 2, tlsPort: 22 }], here: false });
+  server.close('over');
+  const others = () => dials.filter(([host]) => host === '192.0.2.12');
+  // The session in reserve of an agent is dialed there, too.
+  await eventually(() => others().length, (count) => count >= 4);
+  await program.stop();
+  await ran;
+  expect(new Set(others().map(String))).toEqual(new Set(['192.0.2.12,22,f']));
 });
 
 test('an agent names ten of its addresses; a session that it has left for another one is no loss; when it is stopped, nothing of it goes on', async () => {

@@ -10,6 +10,7 @@ import { PathKey, Probe } from '../../src/agent/direct/path-key.ts';
 import { punchTcp } from '../../src/agent/direct/punch-tcp.ts';
 import { Signal } from '../../src/agent/direct/signal.ts';
 import { stunResponse } from '../../src/wire/stun.ts';
+import { describeWithIpv6 } from '../support/programs.ts';
 
 v8.setFlagsFromString('--expose-gc');
 const gc: unknown = vm.runInNewContext('gc');
@@ -51,6 +52,32 @@ test('an attempt ends when the visitor is stopped', async () => {
   await connected;
   signal.destroy();
   expect(await Promise.race([outcome, delay(10_000, 'it goes on')])).toMatch(/NoPathError/);
+});
+
+describeWithIpv6('a server that is reached over IPv6', () => {
+  test('says the address from there', async () => {
+    const stun = net.createServer((socket) => {
+      socket.once('data', (request) => socket.end(stunResponse(request, { host: '2001:db8::1', port: 7 }) ?? ''));
+    }).listen(0, '::1');
+    await once(stun, 'listening');
+    const { port } = z.object({ port: z.number() }).parse(stun.address());
+    const signal = new Signal();
+    const said = new Promise<string>((resolve) => {
+      signal.attach({ onData: (line) => resolve(String(line)), onEnd: () => undefined, onDrain: () => undefined, onClose: () => undefined });
+    });
+    const nonces = { visitor: '11'.repeat(32), agent: '22'.repeat(32) };
+    const outcome = punchTcp({
+      role: 'visitor',
+      key: new PathKey('visitor', 'a password', nonces),
+      signal,
+      timeoutMs: 60_000,
+      stun: { host: '::1', family: 6, ports: [port] },
+    }).catch((error: unknown) => String(error));
+    expect(await Promise.race([said, outcome])).toContain('"candidates":[{"host":"2001:db8::1","port":7}');
+    signal.destroy();
+    expect(await outcome).toMatch(/NoPathError/);
+    stun.close();
+  });
 });
 
 test.each([

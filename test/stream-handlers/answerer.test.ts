@@ -101,6 +101,11 @@ test('a tunnel dials 2048 targets at once, all together 4096; each answer makes 
 test.each([
   ['of an unknown kind', Buffer.from('{"kind":"x"}'), 'the server sent a request that this version does not know'],
   ['for what it does not have', encodeOpen({ kind: 'file', by: 'tunnel 1', path: '/x', stripPrefix: '' }), 'files are served by agents only'],
+  [
+    'for a direct path to no agent',
+    encodeOpen({ kind: 'direct', tunnelId: 1, password: 'p', targets: ['127.0.0.1:1'], stunPorts: [2] }),
+    'direct paths lead to agents only',
+  ],
   ['for no target', encodeOpen({ kind: 'tcp', by: 'tunnel 1', targets: ['nonsense'] }), 'no target responds: "nonsense" is not a target'],
   [
     'for a UDP target whose name is unknown',

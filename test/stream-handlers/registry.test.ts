@@ -96,7 +96,7 @@ test('probe says why the target cannot be dialed, within the timeout of the requ
   expect([String(await firstBytes(right.socket)), destroyed]).toEqual(['', true]);
 });
 
-test.each<OpenRequest>([{ kind: 'udp', by, targets: ['127.0.0.1:53'] }, { kind: 'udpAny' }])(
+test.each<OpenRequest>([{ kind: 'udp', by, targets: ['nonsense', '127.0.0.1:53'] }, { kind: 'udpAny' }])(
   'the UDP socket of %j is closed with the stream',
   async (request) => {
     const open = () => process.getActiveResourcesInfo().filter((name) => name === 'UDPWrap').length;

@@ -270,6 +270,9 @@ test('STUN (RFC 8489), with the address of RFC 5769, 2.2 and 2.3', () => {
     expect(stunResponse(request, { host, port: 32_853 })).toEqual(response);
     expect(stunMapped(response, request)).toEqual({ host, port: 32_853 });
   }
+  // The answer is never longer than the request, whatever length that says it has.
+  const short = request.subarray(0, request.length - 1);
+  expect(stunResponse(Buffer.concat([short.subarray(0, 2), u16(short.length - 20), short.subarray(4)]), { host: '192.0.2.1', port: 1 })).toBeUndefined();
   // Of each field that is checked, another value.
   const changed = (message: Buffer, at: number): Buffer => Buffer.from(message.map((byte, index) => index === at ? byte ^ 1 : byte));
   expect([1, 3, 7].map((at) => stunResponse(changed(request, at), { host: '192.0.2.1', port: 1 }))).toEqual([undefined, undefined, undefined]);

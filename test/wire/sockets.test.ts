@@ -11,7 +11,7 @@ import tls from 'node:tls';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { BaseSocket } from '../../src/wire/base-socket.ts';
 import { BACKEND_NAMES, socketsBy } from '../../src/wire/backends.ts';
-import type { Handle } from '../../src/wire/captured-handle.ts';
+import { type Handle, isHandle } from '../../src/wire/captured-handle.ts';
 import { captureParts } from '../../src/wire/captured-parts.ts';
 import { failureOf } from '../../src/wire/failure-behind-end.ts';
 import { byteSocket, netBackend } from '../../src/wire/net-socket.ts';
@@ -508,6 +508,13 @@ test('what comes in pieces while a socket is handed over comes in order, behind 
   expect(got).toEqual(['first one', 'second onetwothree', 'second ended', 'second closed']);
 });
 
+test('what lacks anything that sockets use of a handle is none', () => {
+  const methods = 'useUserBuffer readStart readStop writeBuffer writev shutdown connect connect6 close reset setNoDelay setKeepAlive getpeername getsockname';
+  const whole: Record<string, unknown> = { bytesRead: 0, bytesWritten: 0, ...Object.fromEntries(methods.split(' ').map((name) => [name, () => 0])) };
+  expect(isHandle(whole)).toBe(true);
+  expect(Object.keys(whole).filter((name) => isHandle({ ...whole, [name]: undefined }))).toEqual([]);
+});
+
 test('why a connection ended, by its descriptor', () => {
   expect(failureOf(-1)).toBeUndefined();
   const [empty, full] = [openSync('/dev/null', 'r'), openSync(import.meta.filename, 'r')];
@@ -631,6 +638,14 @@ describe('with the clock of the test,', () => {
     // The sockets are watched no more.
     jest.advanceTimersByTime(LOOK_MS / 5);
     expect(jest.getTimerCount()).toBe(0);
+  });
+
+  test('what a socket that was accepted writes is not to wait for others: on Linux it has that from its listener', async () => {
+    const set = jest.spyOn(allHandles, 'setNoDelay');
+    spies.push(set);
+    const server = await captured.listen({ host: '127.0.0.1', port: 0, onSocket: () => undefined, onError: () => undefined });
+    expect(set.mock.calls).toEqual(process.platform === 'linux' ? [[true]] : []);
+    await server.close();
   });
 
   test('the first write of up to 512 bytes of a dialed socket needs no option; the next one, or a longer one, is not to wait for others', async () => {

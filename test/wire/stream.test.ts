@@ -260,6 +260,11 @@ test('both directions of a stream move to one connection, and another stream get
   mux.open(EMPTY)?.join(other);
   for (let pieces = 0; pieces < 65; pieces++) other.sink?.onData(Buffer.alloc(8 * KB));
   expect([theirs.received.length, ours.received.length]).toEqual([2 * 8 * KB, 2 * 8 * KB]);
+  // The end of the peer's direction is not that of ours.
+  theirs.sink?.onEnd();
+  expect(theirs.ended).toBe(false);
+  local.sink?.onEnd();
+  expect(theirs.ended).toBe(true);
   mux.onClose();
 });
 
