@@ -4,13 +4,18 @@ import net from 'node:net';
 import os from 'node:os';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { isUsable, ownCandidates } from '../../src/agent/direct/candidates.ts';
+import { DirectHost } from '../../src/agent/direct/direct-host.ts';
 import { openPath } from '../../src/agent/direct/open-path.ts';
 import { PathKey, Probe } from '../../src/agent/direct/path-key.ts';
 import { secureDirect } from '../../src/agent/direct/secure.ts';
 import { Signal } from '../../src/agent/direct/signal.ts';
 import { loadUdx } from '../../src/agent/direct/udx.ts';
 import { MAX_CANDIDATES } from '../../src/wire/direct-messages.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
+import type { ByteSocket } from '../../src/wire/socket.ts';
 import { stunMapped, stunRequest, stunResponse } from '../../src/wire/stun.ts';
+import { eventually } from '../support/eventually.ts';
+import { LogRecorder } from '../support/log-recorder.ts';
 
 const udx = await loadUdx();
 
@@ -95,6 +100,35 @@ test('a probe is believed only from the peer, with the same password and the non
   expect(agent.read(new PathKey('visitor', 'guessed', nonces).probe(Probe.ASK))).toBeUndefined();
   expect(agent.read(new PathKey('visitor', 'password', { ...nonces, agent: nonces.visitor }).probe(Probe.ASK))).toBeUndefined();
   for (const length of [0, 1, 17, 18, 19, 1400]) expect(agent.read(randomBytes(length))).toBeUndefined();
+});
+
+test('an agent has at most 1,000 direct paths, with attempts; one that ends makes room for another', async () => {
+  const host = new DirectHost({
+    sockets: netBackend,
+    log: new LogRecorder().logger,
+    server: '127.0.0.1',
+    send: () => undefined,
+    hold: () => () => undefined,
+  });
+  const attempts: ByteSocket[] = [];
+  const reset = jest.fn();
+  const accept = () =>
+    host.accept({ kind: 'direct', tunnelId: 1, password: 'p', targets: ['127.0.0.1:1'], stunPorts: [1] }, {
+      join: (local) => void attempts.push(local),
+      reset,
+      over: false,
+    });
+  for (let path = 0; path < 1001; path++) accept();
+  expect([attempts.length, reset.mock.calls.length]).toEqual([1000, 1]);
+  attempts[0]?.destroy();
+  const accepted = () => {
+    accept();
+    return attempts.length;
+  };
+  await eventually(accepted, (count) => count > 1000);
+  expect(accepted()).toBe(1001);
+  for (const attempt of attempts) attempt.destroy();
+  host.close();
 });
 
 describe('the words of the peer', () => {

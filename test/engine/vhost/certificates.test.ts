@@ -129,6 +129,13 @@ test('what is wrong with the files is reported until they have changed', async (
   expect(log.entries.filter(({ level }) => level === 50).map(({ msg }) => msg)).toEqual([expect.stringContaining('(unusable pair')]);
   await put(privateKey, covering.key);
   expect([await look(), await look()]).toEqual(['', '']);
+  // A replacement that is undone: the file is the one before again.
+  const before = log.entries.length;
+  await rename(privateKey, `${privateKey}.old`);
+  expect(await look()).toContain('the new certificate cannot be used (cannot load)');
+  await rename(`${privateKey}.old`, privateKey);
+  expect([await look(), await look()]).toEqual(['', '']);
+  expect(log.entries.slice(before + 1).map(({ level, msg }) => [level, msg])).toEqual([[30, 'the files of a certificate match the one in use again']]);
 });
 
 test('the file of a certificate that was ordered need not be there before, but afterwards', async () => {
