@@ -586,6 +586,7 @@ describe('with the clock of the test,', () => {
     names(addresses);
     expect(await failure('a.example')).toMatchObject({ name: 'AggregateError', code: 'ECONNREFUSED', errors: { length: addresses.length } });
     expect(tried).toEqual(order);
+    expect(jest.getTimerCount()).toBe(0);
   });
 
   test('the error of a single address is that of the system', async () => {

@@ -70,6 +70,22 @@ test('more datagrams wait for the program than those of other sockets', async ()
   plain.close();
 });
 
+test('a socket reports every error of the system, and is open after it', async () => {
+  const created = jest.spyOn(dgram, 'createSocket');
+  const socket = await UdpSocket.bind({ host: '127.0.0.1', port: 0 });
+  const [inner] = created.mock.results.map(({ value }): unknown => value);
+  created.mockRestore();
+  if (!(inner instanceof dgram.Socket)) throw new Error('it is one of Node');
+  const reported: unknown[] = [];
+  const echoed = new Promise<string>((resolve) => {
+    socket.serve({ onDatagram: (bytes) => resolve(bytes.toString()), onError: ({ message }) => reported.push(message) });
+  });
+  for (const message of ['one', 'two']) inner.emit('error', new Error(message));
+  socket.send(Buffer.from('x'), socket.local);
+  expect([await echoed, reported]).toEqual(['x', ['one', 'two']]);
+  await socket.close();
+});
+
 test('an IPv6 socket needs IPv4 addresses mapped, others none', async () => {
   const [four, six] = [await UdpSocket.bind({ host: '127.0.0.1', port: 0 }), await UdpSocket.bind({ host: '::1', port: 0 })];
   expect(['192.0.2.1', '2001:db8::1'].map((address) => [four.reachable(address), six.reachable(address)]))

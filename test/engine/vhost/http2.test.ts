@@ -13,6 +13,7 @@ import { closed } from '../../support/target.ts';
 import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
 import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
 import { Pace } from '../../../src/rules/pace.ts';
+import { Turns } from '../../../src/wire/turns.ts';
 
 const pem = { certificate: covering.certificate, privateKey: covering.key };
 
@@ -172,6 +173,22 @@ test('a trailer that its target sends after the visitor has the head reaches the
   target?.write('0\r\nX-Sum: 1\r\n\r\n');
   expect((await trailers)[0]).toMatchObject({ 'x-sum': '1' });
   session.close();
+});
+
+test('trailers that come before their request has had its turn reach the target, too', async () => {
+  const turns = jest.spyOn(Turns.prototype, 'add').mockImplementation((_connection, begin) => {
+    setImmediate(begin);
+    return true;
+  });
+  const origin = await startRawOrigin(() => undefined);
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+  const visitor = await silentHttp2(httpsPort, 'x.p.example.com');
+  const head = [[':method', 'POST'], [':scheme', 'https'], [':path', '/'], [':authority', 'x.p.example.com']] as const;
+  visitor.write(Buffer.concat([frames.begun(1, head), frames.data(1, 'body'), frames.request(1, [['x-up', 'yes']])]));
+  await eventually(() => origin.received.join(''), (text) => /\r\n0\r\n.*\r\n\r\n$/s.test(text));
+  expect(origin.received.join('')).toMatch(/\r\n4\r\nbody\r\n0\r\nx-up: yes\r\n\r\n$/);
+  visitor.destroy();
+  turns.mockRestore();
 });
 
 test.each([0, 8])('a body that the visitor cancels (code %d) is not complete for the target', async (code) => {
@@ -360,8 +377,9 @@ test('a session may ask for the host of its handshake and for those that its cer
 
 const hello = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello';
 
-test('a session says what a visitor may send at once; while it is idle it has one time, while it drains another; requests under way are answered before it ends', async () => {
+test('a session says what a visitor may send at once; while it is idle it has one time, while it drains another; requests under way are answered before it ends, and nothing is timed then', async () => {
   const timeouts = jest.spyOn(globalThis, 'setTimeout');
+  const cleared = jest.spyOn(globalThis, 'clearTimeout');
   let held: net.Socket | undefined;
   const origin = await startRawOrigin((text, socket) => {
     if (text.includes('/held')) held = socket;
@@ -389,7 +407,10 @@ test('a session says what a visitor may send at once; while it is idle it has on
   expect(await answered).toBe(200);
   await eventually(begun, (ms) => ms.length > 2);
   expect(begun()).toEqual([71_001, 71_001, 71_002]);
+  const last = timeouts.mock.results[timeouts.mock.calls.findIndex(([, ms]) => ms === 71_002)]?.value;
+  await eventually(() => cleared.mock.calls.some(([timer]) => timer === last), (done) => done);
   timeouts.mockRestore();
+  cleared.mockRestore();
 });
 
 test('what a visitor takes back counts, and what is answered, or cut off by the target, does not', async () => {

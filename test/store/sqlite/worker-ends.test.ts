@@ -54,6 +54,8 @@ test(`a worker that uses SQLite can be started, closed, terminated and crashed $
       lost++;
     });
     await link.started();
+    // The process waits for the statement that runs when it ends (exit-guard.ts).
+    expect(process.listenerCount('exit')).toBe(listeners + 1);
     expect(await link.ask('execute', 'INSERT INTO written VALUES (?)', [String(round)])).toBe(1);
     // As long as it runs, the end of the process waits for what it does.
     expect(process.listenerCount('exit')).toBe(listeners + 1);
