@@ -67,7 +67,7 @@ test('a visitor of a host is followed through all requests of its connection', a
   const { trace, server } = await traced();
   await startAgent(server);
   const { httpPort, httpsPort } = await server.engine.listenHosts({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
-  const host = hostOf({ targets: [await startWeb()] });
+  const host = hostOf({ id: 77, targets: [await startWeb()] });
   await server.engine.apply({ kind: 'host', host });
   const keepAlive = new http.Agent({ keepAlive: true, maxSockets: 1 });
   const ask = async (name: string): Promise<number | undefined> => {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import http2 from 'node:http2';
-import type net from 'node:net';
+import net from 'node:net';
 import tls from 'node:tls';
 import { expect, jest, test } from '@jest/globals';
 import { covering, other } from '../../support/certificates.ts';
@@ -11,7 +11,9 @@ import { frames, type RawField, sendHttp2, silentHttp2 } from '../../support/htt
 import { secureHostRequests } from '../../support/soak/web.ts';
 import { closed } from '../../support/target.ts';
 import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
-import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
+import { SlowVisitors, VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
+import { VhostConnection } from '../../../src/engine/vhost/request/connection.ts';
+import { Http2Request } from '../../../src/engine/vhost/request/http2-request.ts';
 import { Pace } from '../../../src/rules/pace.ts';
 import { Turns } from '../../../src/wire/turns.ts';
 
@@ -454,4 +456,98 @@ test('what a visitor takes back counts, and what is answered, or cut off by the 
   expect((await goaway)[0]).toBe(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
   await eventually(() => server.connections, (count) => count === 0);
   taken.mockRestore();
+});
+
+test('a request that waits for its turn has its trailers when it begins, and leaves the queue if it is canceled; a full queue ends the session', async () => {
+  const [held, withdraw] = [new Array<() => void>(), jest.spyOn(Turns.prototype, 'withdraw')];
+  const add = jest.spyOn(Turns.prototype, 'add').mockImplementation((_session, begin) => held.push(begin) < 3);
+  const origin = await startRawOrigin((text, socket) => text.endsWith('\r\n0\r\nx-up: yes\r\n\r\n') && socket.write(hello));
+  const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })]);
+  const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate }).on('error', () => undefined);
+  const canceled = session.request({ ':path': '/' }).on('error', () => undefined);
+  await eventually(() => held.length, (count) => count === 1);
+  canceled.close(http2.constants.NGHTTP2_CANCEL);
+  await eventually(() => withdraw.mock.calls.length, (count) => count === 1);
+  expect(withdraw.mock.calls).toEqual(add.mock.calls);
+  const stream = session.request({ ':method': 'POST', ':path': '/' }, { waitForTrailers: true });
+  stream.once('wantTrailers', () => stream.sendTrailers({ 'x-up': 'yes' })).end('body');
+  await once(stream, 'wantTrailers');
+  // Node sends trailers with the next turn; the ping goes after them.
+  await new Promise((resolve) => {
+    setImmediate(() => session.ping(resolve));
+  });
+  for (const begin of held) begin();
+  const [headers] = await once(stream.resume(), 'response');
+  expect(headers[':status']).toBe(200);
+  const goaway = once(session, 'goaway');
+  session.request({ ':path': '/' }).on('error', () => undefined);
+  expect((await goaway)[0]).toBe(http2.constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  for (const mock of [add, withdraw]) mock.mockRestore();
+});
+
+test.each<[number, readonly number[]]>([[200, []], [500, [100, 100, 100, 100]]])(
+  'a visitor may take back %i requests, of which at most 200 come at once; with one more it is disconnected',
+  async (most, before) => {
+    const { begin } = Pace.prototype;
+    let now = 0;
+    const taken = jest.spyOn(Pace.prototype, 'begin').mockImplementation(function at(this: Pace) {
+      return begin.call(this, now);
+    });
+    const { httpsPort } = await startVhost([hostOf({ host: '*.p.example.com', ...pem })]);
+    const visitor = (await silentHttp2(httpsPort, 'x.p.example.com')).resume();
+    let streams = 0;
+    /** Sends requests that fit into one record of TLS, and takes them back. */
+    const takeBack = (count: number): void => {
+      const pairs = Array.from({ length: count }, () => {
+        const stream = 2 * streams++ + 1;
+        return [frames.request(stream, [[':method', 'GET'], [':scheme', 'https'], [':authority', 'a'], [':path', '/']]), frames.reset(stream)];
+      });
+      visitor.write(Buffer.concat(pairs.flat()));
+    };
+    const counted = () => taken.mock.results.filter(({ value }) => value === true).length;
+    for (const count of [...before, most - before.reduce((sum, some) => sum + some, 0)]) {
+      takeBack(count);
+      await eventually(counted, (sum) => sum === streams);
+    }
+    if (before.length > 0) {
+      // And 33 more each second.
+      now = 1000;
+      takeBack(33);
+      await eventually(counted, (sum) => sum === streams);
+    }
+    expect(visitor.destroyed).toBe(false);
+    takeBack(before.length > 0 ? 1 : most + 1);
+    await closed(visitor);
+    expect(counted()).toBeLessThanOrEqual(before.length > 0 ? most + 33 : 2 * most);
+    taken.mockRestore();
+  },
+);
+
+test('a visitor that is gone is not looked at for its timeouts, nor when the server drains', async () => {
+  const [slow, ended] = [jest.spyOn(SlowVisitors.prototype, 'start'), jest.spyOn(SlowVisitors.prototype, 'stop')];
+  const expired = [VhostConnection.prototype, Http2Request.prototype].map((visitor) => jest.spyOn(visitor, 'expire').mockReturnValue());
+  const drained = jest.spyOn(VhostConnection.prototype, 'drain');
+  const silent = await startRawOrigin(() => undefined);
+  const { httpPort, httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [silent.target], ...pem })]);
+  const visitor = net.connect(httpPort, '127.0.0.1');
+  const session = http2.connect(`https://x.p.example.com:${httpsPort}`, { host: '127.0.0.1', ca: covering.certificate });
+  const stream = session.request({ ':path': '/' }).on('error', () => undefined);
+  await eventually(() => [silent.received.length, server.connections], ([requests, count]) => requests === 1 && count === 3);
+  const [looks] = slow.mock.contexts;
+  if (!(looks instanceof SlowVisitors)) throw new Error('visitors are looked at');
+  const late = () => {
+    looks.look(performance.now() + 3_600_000);
+    return expired.map((mock) => mock.mock.calls.length);
+  };
+  expect(late()).toEqual([1, 1]);
+  stream.close(http2.constants.NGHTTP2_CANCEL);
+  visitor.destroy();
+  await eventually(() => server.connections, (count) => count === 1);
+  expect(late()).toEqual([1, 1]);
+  session.destroy();
+  await server.drain();
+  expect([drained.mock.calls.length, ended.mock.calls.length]).toEqual([0, 0]);
+  await server.close();
+  expect(ended).toHaveBeenCalledTimes(1);
+  for (const mock of [slow, ended, ...expired, drained]) mock.mockRestore();
 });

@@ -168,6 +168,7 @@ test.each(['http/1.1', 'h2'])('a connection that is tampered with after its hand
 test("an HTTP/2 session has the account of its visitor's address, or one of its own behind a trusted proxy, and gives it back", async () => {
   const origin = await startRawOrigin((_text, socket) => socket.write(hello));
   const opened: unknown[] = [];
+  const holders = { open: jest.spyOn(UnreadAccount.prototype, 'open'), close: jest.spyOn(UnreadAccount.prototype, 'close') };
   const unread = new UnreadAccounts();
   jest.spyOn(unread, 'open').mockImplementation((address) => {
     opened.push(address);
@@ -192,6 +193,10 @@ test("an HTTP/2 session has the account of its visitor's address, or one of its 
     await eventually(() => opened.at(-1), (last) => last === 'closed');
   }
   expect(opened).toEqual(['127.0.0.7', 'closed', undefined, 'closed']);
+  // All that held something for it, each session and its request, have gone.
+  await eventually(() => holders.close.mock.calls.length, (count) => count === 4);
+  expect(new Set(holders.close.mock.calls.flat())).toEqual(new Set(holders.open.mock.calls.flat()));
+  for (const mock of Object.values(holders)) mock.mockRestore();
 });
 
 test('a session is resumed', async () => {
@@ -218,8 +223,14 @@ test('without a certificate the target speaks TLS itself', async () => {
   await once(target, 'listening');
   const address = target.address();
   if (address === null || typeof address === 'string') throw new Error('no address');
-  const { httpsPort } = await startVhost([hostOf({ host: 'a.example.org', targets: [`127.0.0.1:${address.port}`] })]);
+  const { httpsPort, server } = await startVhost([hostOf({ host: 'a.example.org', targets: [`127.0.0.1:${address.port}`] })]);
   expect(await ask(httpsPort, 'a.example.org')).toMatchObject({ text: hello, names: 'DNS:*.example.org' });
+  // It is not one of the handshakes that end with the server.
+  const passed = tls.connect({ port: httpsPort, host: '127.0.0.1', servername: 'a.example.org', rejectUnauthorized: false });
+  await once(passed, 'secureConnect');
+  await server.drain();
+  passed.write('GET');
+  expect((await passed.setEncoding('latin1').toArray()).join('')).toBe(hello);
   target.close();
 });
 
@@ -242,9 +253,16 @@ test('HTTP/2 is spoken with visitors, HTTP/1.1 with targets', async () => {
     for await (const chunk of stream.setEncoding('latin1')) text += String(chunk);
     return { status: answer[':status'], x: answer['x-y'], text };
   };
-  expect(await Promise.all([request({ ':path': '/get' }), request({ ':path': '/post', ':method': 'POST' }, 'some body')])).toEqual([
+  // The body of the third is announced as empty, and then is.
+  const requests = [
+    request({ ':path': '/get' }),
+    request({ ':path': '/post', ':method': 'POST' }, 'some body'),
+    request({ ':path': '/put', ':method': 'PUT', 'content-length': '0' }, ''),
+  ];
+  expect(await Promise.all(requests)).toEqual([
     { status: 200, x: undefined, text: 'hello' },
     { status: 200, x: '1', text: 'abcdefg' },
+    { status: 200, x: undefined, text: 'hello' },
   ]);
   expect(origin.received.find((text) => text.startsWith('POST'))).toMatch(
     /^POST \/post HTTP\/1.1\r\nHost: x.p.example.com:\d+\r\nTransfer-Encoding: chunked\r\n[^]*\r\n9\r\nsome body\r\n0\r\n\r\n$/,

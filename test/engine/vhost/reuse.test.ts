@@ -95,14 +95,19 @@ test('at most 16 wait for the next requests, and they end with the session', asy
   await Promise.all(origin.closed);
 });
 
-test('one that waits too long is closed', async () => {
+test('one that waits too long is closed, over HTTP/1.1 and HTTP/2', async () => {
   const origin = await startOrigin((socket) => socket.write(hello));
-  const { connect } = await serve(origin.target, { timing });
+  const { connect, httpPort } = await serve(origin.target, { timing });
+  const visitor = net.connect(httpPort, '127.0.0.1');
+  visitor.write(get('/'));
+  await once(visitor, 'data');
+  await Promise.all(origin.closed.splice(0));
+  visitor.destroy();
   const session = connect();
   await ask(session);
   await Promise.all(origin.closed);
   expect(await ask(session)).toMatchObject({ status: 200 });
-  expect(origin.received).toHaveLength(2);
+  expect(origin.received).toHaveLength(3);
   session.close();
 });
 
@@ -152,6 +157,13 @@ test.each([['GET', '', true], ['HEAD', '', true], ['OPTIONS', '', true], ['DELET
     expect(origin.received.join('').split(' /2 ').length - 1).toBe(repeated ? 2 : 1);
   },
 );
+
+test('a request on a new connection is sent once, although its target closes that', async () => {
+  const origin = await startOrigin((socket) => void socket.destroy());
+  const { httpPort } = await serve(origin.target);
+  expect(await exchange(httpPort, get('/', true))).toMatch(/^HTTP\/1.1 502 /);
+  expect(origin.received).toHaveLength(1);
+});
 
 test('nothing is repeated of which a part was answered', async () => {
   const origin = await startOrigin((socket, heads) => void (heads === 1 ? socket.write(hello) : socket.end('HTTP/1.1 20')));

@@ -10,7 +10,7 @@ import { eventually } from '../../support/eventually.ts';
 import { flood, frames, silentHttp2 } from '../../support/http2-frames.ts';
 import { closed, visit } from '../../support/target.ts';
 import { hostOf, startRawOrigin, startVhost } from '../../support/vhost.ts';
-import { VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
+import { SlowVisitors, VHOST_TIMING } from '../../../src/engine/vhost/slow-visitors.ts';
 import { Http2Outbound } from '../../../src/engine/vhost/response/http2-outbound.ts';
 import { Http2Session } from '../../../src/engine/vhost/request/http2-session.ts';
 import { WaitState } from '../../../src/engine/vhost/wait-state.ts';
@@ -183,13 +183,19 @@ test(
     });
     expect(upload.rstCode).toBe(http2.constants.NGHTTP2_REFUSED_STREAM);
     expect(origin.received).toEqual([]);
+    const waits = jest.spyOn(UnreadAccount.prototype, 'wait');
     const waiting = Promise.all(Array.from({ length: 20 }, () => status(ask())));
-    // One of another connection, too, that gives up.
+    // One of another connection, too, that gives up, and one behind it.
     const other = await session(httpsPort);
     const left = other.ask();
+    await eventually(() => waits.mock.calls.length, (count) => count === 21);
     left.close(http2.constants.NGHTTP2_CANCEL);
+    const last = status(other.ask());
+    await eventually(() => waits.mock.calls.length, (count) => count === 22);
+    waits.mockRestore();
     held = 0;
-    expect(await waiting).toEqual(Array.from({ length: 20 }, () => 200));
+    expect([await waiting, await last]).toEqual([Array.from({ length: 20 }, () => 200), 200]);
+    expect(origin.received.join('').match(/GET/g)).toHaveLength(21);
     account.close(holder);
   },
 );
@@ -197,6 +203,7 @@ test(
 /** A session that only the test looks at: the server itself would cut it off after 20 ms. */
 async function lookedAt() {
   const { look } = Http2Session.prototype;
+  const started = jest.spyOn(SlowVisitors.prototype, 'start');
   const looks = jest.spyOn(Http2Session.prototype, 'look').mockImplementation(() => undefined);
   const origin = await startRawOrigin((text, socket) => text.startsWith('GET /silent') || socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'));
   const { httpsPort, server } = await startVhost([hostOf({ host: '*.p.example.com', targets: [origin.target], ...pem })], {
@@ -206,10 +213,12 @@ async function lookedAt() {
   });
   const { client, ask } = await session(httpsPort, 0);
   const [looked] = await eventually(() => looks.mock.contexts.slice(0, 1), ({ length }) => length === 1);
-  if (!(looked instanceof Http2Session)) throw new Error('a session was looked at');
+  const [slow] = started.mock.contexts;
+  if (!(looked instanceof Http2Session) || !(slow instanceof SlowVisitors)) throw new Error('a session was looked at');
+  started.mockRestore();
   open.push(() => looks.mockRestore());
   const now = Math.ceil(performance.now()); // whole numbers: the sums are exact
-  return { server, client, ask, look: (later: number, stallMs: number) => look.call(looked, now + later, stallMs) };
+  return { server, client, ask, slow, look: (later: number, stallMs: number) => look.call(looked, now + later, stallMs) };
 }
 
 test.each<[what: string, put: (session: object, carrier: object) => void]>([
@@ -241,9 +250,11 @@ test.each<[what: string, put: (session: object, carrier: object) => void]>([
 });
 
 test('the end of a complete response may wait for its visitor for a minute; then only its stream is closed', async () => {
-  const { server, client, ask, look } = await lookedAt();
+  const { server, client, ask, slow, look } = await lookedAt();
   const stream = ask();
   await once(stream, 'response');
+  // The time of a response that is not complete does not count.
+  slow.look(performance.now() + 30_000);
   for (const later of [0, 60_000]) look(later, Infinity);
   await new Promise((resolve) => {
     client.ping(resolve);
@@ -278,9 +289,10 @@ test('while a target takes no more of an upload, what its visitor may still send
   const target = new EmptySocket();
   target.write = () => false;
   const early = await startVhost([hostOf({ host: '*.p.example.com', targets: ['nowhere:1'], ...pem })], { dial: () => target });
-  const upload = (await session(early.httpsPort, 0)).client.request({ ':path': '/', ':method': 'POST' }, { endStream: false });
+  const upload = (await session(early.httpsPort, 0)).client.request({ ':path': '/', ':method': 'POST', 'content-length': 10 }, { endStream: false });
   upload.on('error', () => undefined).write('a part');
-  expect(await eventually(sum, (bytes) => bytes === 256 * 1024)).toBe(256 * 1024);
+  // No more than is left of it.
+  expect(await eventually(sum, (bytes) => bytes === 4)).toBe(4);
   target.sink?.onData(Buffer.concat([encodeDialResult('connected'), Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')]));
   expect(await eventually(sum, (bytes) => bytes === 2)).toBe(2);
   added.mockRestore();
