@@ -1,3 +1,4 @@
+import { ServerResponse } from 'node:http';
 import { expect, jest, test } from '@jest/globals';
 import { z } from 'zod';
 import { onlineState } from '../support/client-state.ts';
@@ -305,6 +306,22 @@ test('a subscriber who reads gets the error that too many events were waiting', 
   expect(await events.next()).toMatchObject({ errors: [{ extensions: { code: 'SUBSCRIBER_TOO_SLOW' } }] });
   expect(await events.next()).toBeUndefined();
   wait.mockRestore();
+});
+
+test('a subscriber who does not read is disconnected when too many events are waiting', async () => {
+  const app = await start();
+  const ids = await seedClients(app.api.services.store, 258);
+  const events = await subscribe(app, clientChanged, basic());
+  // What the kernel takes without a reader depends on the machine.
+  Object.defineProperty(ServerResponse.prototype, 'writableNeedDrain', { configurable: true, get: () => true });
+  try {
+    const wait = jest.spyOn(EventRate.prototype, 'wait').mockReturnValue(new Promise(() => undefined));
+    for (const id of ids) app.api.engine.tell('client', id);
+    await expect(events.next()).rejects.toThrow('terminated');
+    wait.mockRestore();
+  } finally {
+    Reflect.deleteProperty(ServerResponse.prototype, 'writableNeedDrain');
+  }
 });
 
 test('the open connections of a client come once a second, with what their tunnel is at that time; problems as far as they are wanted', async () => {
