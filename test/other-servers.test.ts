@@ -1,6 +1,7 @@
 import { setImmediate as nextIteration } from 'node:timers/promises';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { commonClock, type JoinParts, joinServers, otherServers } from '../src/other-servers.ts';
+import { awakeNow } from '../src/rules/awake-clock.ts';
 import { KeyLostError } from '../src/installation-keys.ts';
 import type { NodeState } from '../src/store/nodes.ts';
 import type { Store } from '../src/store/store.ts';
@@ -44,7 +45,7 @@ describe('a server that joins the others', () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'performance'] });
     const done: Array<readonly [what: string, ...more: unknown[]]> = [];
     const note = (what: string) => (...more: readonly unknown[]) => void done.push([what, ...more]);
-    const state = { leads: true, reached: [] as string[] };
+    const state = { leads: true, reached: [] as string[], joinedAt: 0, lookedAt: 0, broken: false };
     const changed: Array<(change: { readonly resource: string }) => void> = [];
     const own = node('own', { draining: true });
     const log = new LogRecorder();
@@ -52,12 +53,24 @@ describe('a server that joins the others', () => {
       nodes: async () => nodes,
       leads: () => state.leads,
       follower: { figures: { seq: 0, lagMs: 7 } },
-      db: { tunnel: { findMany: async () => [] }, host: { findMany: async () => [] } },
-      forgetRunningState: async (running: readonly string[]) => note('forget')(running),
+      db: {
+        tunnel: {
+          async findMany({ where }: { readonly where: object }) {
+            note('left')(where);
+            return [];
+          },
+        },
+        host: { findMany: async () => [] },
+      },
+      async forgetRunningState(running: readonly string[]) {
+        note('forget')(running);
+        if (state.broken) throw new Error('it is away');
+      },
       node: {
         own,
         async join(...is: readonly unknown[]) {
           note('join')(...is);
+          state.joinedAt = awakeNow();
           return new Date(5000);
         },
         report: async (reported: object) => note('report')({ ...reported, load: 0 }),
@@ -76,7 +89,10 @@ describe('a server that joins the others', () => {
           unreached: ['x'],
           open: note('open'),
           useKey: note('key'),
-          use: (places: ReadonlyArray<{ readonly name: string }>) => note('use')(places),
+          use(places: ReadonlyArray<{ readonly name: string }>, at: number) {
+            note('use')(places);
+            state.lookedAt = at;
+          },
           links: () => state.reached.map((name) => ({ peer: { name } })),
           acquainted: async (ms: number) => ms === 5000 ? silent : [],
         },
@@ -112,7 +128,10 @@ describe('a server that joins the others', () => {
       node('d', { address: '[2001:db8::1]:8024', linkPort: 1 }),
       node('e', { linkPort: 0 }),
     ];
-    const { leave, pass, publish } = await joining(nodes);
+    const { leave, pass, publish, state } = await joining(nodes);
+    // What the database says of its row may be from when it began to join.
+    expect(state.lookedAt).toBeGreaterThan(0);
+    expect(state.lookedAt).toBeLessThanOrEqual(state.joinedAt);
     const used = ['use', [peer('own'), peer('b'), { ...peer('c'), tlsPort: 8025 }, { ...peer('d'), host: '2001:db8::1', port: 1 }]];
     const looked = [['follow', 'own'], ['key', 'current', 'next'], used];
     expect(await pass(0)).toEqual([
@@ -120,6 +139,7 @@ describe('a server that joins the others', () => {
       ['open', { host: 'own.test', port: 82, bridgePort: 81, tlsPort: 83 }, 5000],
       ...looked,
       ['forget', ['own', 'b', 'c', 'd', 'e']],
+      ['left', { noStore: true, client: { node: { notIn: ['own', 'b', 'c', 'd', 'e'] } } }],
     ]);
     const reported = [['report', figures], ['drain', true], ...looked];
     expect(await pass(3000)).toEqual(reported);
@@ -131,7 +151,7 @@ describe('a server that joins the others', () => {
     expect(await pass(9000)).toEqual([['leave']]);
   });
 
-  test('clears what those that have ended have left, if it leads, once for each set of those that run or can be reached', async () => {
+  test('clears what those that have ended have left, if it leads, once for each set of those that run or can be reached, and again if that fails', async () => {
     const nodes = [node('own'), node('b')];
     const { pass, state } = await joining(nodes);
     const forgotten = async () => (await pass(3000)).filter(([what]) => what === 'forget').map(([, names]) => names);
@@ -141,7 +161,9 @@ describe('a server that joins the others', () => {
     expect(await forgotten()).toEqual([]);
     [state.leads, state.reached] = [false, []];
     expect(await forgotten()).toEqual([]);
-    state.leads = true;
+    [state.leads, state.broken] = [true, true];
+    expect([await forgotten(), await forgotten()]).toEqual([[['own']], [['own']]]);
+    state.broken = false;
     expect([await forgotten(), await forgotten()]).toEqual([[['own']], []]);
   });
 
@@ -161,6 +183,9 @@ describe('a server that joins the others', () => {
     expect(await places('::', 'own.test', ['b'])).toEqual([joined('own.test:81'), opened('own.test'), used('127.0.0.1')]);
     const { pass } = await joining([node('own', { address: '' })], { settings: { bridgeHost: '::', nodeAddress: '' } });
     expect((await pass(0)).filter(([what]) => what === 'open' || what === 'use')).toEqual([['use', []]]);
+    // Another one was started at the same time.
+    const both = joining([node('own', { address: '' }), node('b')], { settings: { bridgeHost: '::', nodeAddress: '' } });
+    await expect(both).rejects.toThrow('node_address: the server b is running on the database');
   });
 
   test('says once who cannot reach it, and when all can again; whose agents it does not know yet; and that it has lost the key', async () => {
@@ -186,6 +211,6 @@ describe('a server that joins the others', () => {
     follow = () => Promise.reject(new KeyLostError('/data'));
     expect(await pass(3000)).toContainEqual(['end', true]);
     follow = () => Promise.reject(new Error('it is away'));
-    expect((await pass(3000)).filter(([what]) => what === 'end')).toEqual([]);
+    expect((await pass(3000)).filter(([what]) => what === 'end' || what === 'use')).toEqual([]);
   });
 });

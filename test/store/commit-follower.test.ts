@@ -89,8 +89,12 @@ const nothing = async () => {};
 
 test('more commits than one reading has are applied with one look', async () => {
   const { follower, done } = following(Array.from({ length: 450 }, (_, index) => ({ seq: index + 1, token: index === 0 ? 'first' : `commit ${index}` })));
-  jest.advanceTimersByTime(2500);
-  expect(follower.figures).toEqual({ seq: 1, lagMs: 2500 });
+  // Between two looks, nothing is known to be missing.
+  const figures = [1999, 1, 500].map((ms) => {
+    jest.advanceTimersByTime(ms);
+    return follower.figures;
+  });
+  expect(figures).toEqual([0, 2000, 2500].map((lagMs) => ({ seq: 1, lagMs })));
   await follower.inOrder(nothing); // behind the look that the timer has begun
   expect(done).toEqual(['read', '199 commits', 'read', '199 commits', 'read', '51 commits']);
   expect(follower.figures).toEqual({ seq: 450, lagMs: 0 });
@@ -183,10 +187,16 @@ test('the end waits for what is being published, and nothing is applied after it
   expect(done).toEqual(['read', 'second', 'stopped']);
 });
 
-test('whether a transaction was committed is asked again until the log answers', async () => {
+test('whether a transaction was committed is asked again until the log answers, or has not for too long', async () => {
   const { follower, changeLog } = following([{ seq: 1, token: 'first' }]);
   const asked = jest.spyOn(changeLog, 'isCommitted').mockRejectedValueOnce(new Error('away')).mockResolvedValueOnce(false);
   expect(await follower.isCommitted({ seq: 2, token: 'own' })).toBe(false);
   expect(asked.mock.calls).toEqual([[{ seq: 2, token: 'own' }], [{ seq: 2, token: 'own' }]]);
+  // For five seconds.
+  asked.mockImplementationOnce(async () => {
+    jest.advanceTimersByTime(5000);
+    throw new Error('away again');
+  }).mockResolvedValueOnce(true);
+  await expect(follower.isCommitted({ seq: 2, token: 'own' })).rejects.toThrow('away again');
   await follower.stop();
 });

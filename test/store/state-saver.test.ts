@@ -100,24 +100,48 @@ test('the rows of the records get everything with the first save, after a minute
   await saver.stop();
 });
 
-test('what the rows lack of a record is forgotten when its traffic is reset', async () => {
+test('what the rows lack of a record is kept when it cannot be stored, and forgotten when its traffic is reset', async () => {
   const batches: CounterBatch[] = [{ clients: [], tunnels: [], hosts: [] }, { clients: [], tunnels: [tunnel(1, 9), tunnel(2, 9)], hosts: [] }];
   const written: Array<readonly string[]> = [];
+  let broken = false;
+  const tryWrite = async () => {
+    if (broken) throw new Error('the disk is full');
+  };
   const saver = new StateSaver(
     { takeDirty: async () => batches.shift() ?? { clients: [], tunnels: [], hosts: [] }, restoreDirty: async () => undefined },
     {
       async saveCounters({ tunnels }: CounterBatch) {
+        await tryWrite();
         written.push(tunnels.map(({ id, inletBytes }) => `${id}=${inletBytes}`));
       },
-      tryWrite: async () => undefined,
+      tryWrite,
     },
     new LogRecorder().logger,
   );
   await saver.save();
   await saver.save();
+  broken = true;
+  await saver.stop();
+  broken = false;
   saver.trafficReset('tunnel', 1);
   await saver.stop();
   expect(written).toEqual([[], ['1=9', '2=9'], ['2=9']]);
+});
+
+test('a record whose row cannot be stored stays known, and is logged once, although its counters alone can be', async () => {
+  const log = new LogRecorder();
+  const saver = new StateSaver(
+    { takeDirty: async () => ({ clients: [], tunnels: [tunnel(1, 9), tunnel(2, 9)], hosts: [] }), restoreDirty: async () => undefined },
+    {
+      async saveCounters({ tunnels }: CounterBatch, { rows } = {}) {
+        if (rows === true && tunnels.some(({ id }) => id === 1)) throw new Error('refused');
+      },
+      tryWrite: async () => undefined,
+    },
+    log.logger,
+  );
+  for (const save of [() => saver.stop(), () => saver.save(), () => saver.stop()]) await save();
+  expect(log.entries).toMatchObject([{ records: ['tunnel 1'] }]);
 });
 
 test('counters that may be from before a reset of traffic are stored later, without a word', async () => {

@@ -57,6 +57,10 @@ eachDialect('a transaction', (databases) => {
     const store = await databases.openEmpty();
     await expect(store.transaction(() => store.transaction(async () => 'never'))).rejects.toThrow('pass tx on instead');
     expect(await store.transaction(async () => 'after')).toBe('after');
+    // Nobody waits for what runs in the background, so it may begin anywhere.
+    const begun: Array<Promise<string>> = [];
+    await store.transaction(async () => void begun.push(store.transaction(async () => 'behind it', { background: true })));
+    expect(await Promise.all(begun)).toEqual(['behind it']);
   });
 
   test('is shared by writes that wait; one of them that fails leaves nothing, the others stay', async () => {
@@ -260,6 +264,13 @@ describe('writes that others follow', () => {
       ...[...begun, 'e', ['add', '["change e"]'], ['e', '1: e 1', '2: e 2']],
     ]);
     expect(committing.mock.calls).toEqual([1, 2, 3].map(() => [{ seq: 7, token: 'own' }]));
+  });
+
+  test('are 16 at most in a transaction', async () => {
+    const { sent, write } = recorded();
+    await Promise.all(Array.from({ length: 33 }, (_, n) => write(String(n))));
+    const rows = sent.flatMap((what) => Array.isArray(what) && what[0] === 'add' ? [String(what[1]).split(',').length] : []);
+    expect(rows).toEqual([16, 16, 1]);
   });
 
   test('whose COMMIT got no response succeed if they were committed; otherwise, or if nobody knows, they fail and are given up', async () => {
