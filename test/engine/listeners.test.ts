@@ -121,6 +121,15 @@ test('an address that is refused for a running tunnel leaves its listener as it 
 });
 
 describe('changes of a running tunnel', () => {
+  test('another address holds although nobody has reserved the port there, as for a change by another server', async () => {
+    const server = await startEngine();
+    const tunnel = await openTunnel(server, { targets: [(await startEcho()).address] });
+    await startAgent(server);
+    await edit(server, { ...tunnel, serverIp: '127.0.0.2' });
+    expect(await refusal(tunnel.port)).toBe('ECONNREFUSED');
+    expect(await roundTrip(await visit(tunnel.port, '127.0.0.2'), 'hello')).toBe('hello');
+  });
+
   test('stop closes the listener and its connections, start serves again on the same port', async () => {
     const server = await startEngine();
     const { tunnel, visitor } = await serving(server);

@@ -128,6 +128,10 @@ test('a visitor program is refused for the first cause that applies, and the sub
   clockAt(() => 0);
   const { tunnels, client, events } = engineOf();
   await client();
+  await client({ id: 2, vkey: 'b', enabled: false });
+  const blocked = tunnels.add(tunnelOf({ id: 6, clientId: 2, mode: 'secret', password: 'other word' }), NO_BYTES);
+  await blocked.sync();
+  expect([blocked.refusal('secret'), events.splice(0)]).toEqual([{ code: 'tunnel-stopped', text: 'the client is disabled' }, ['tunnel 6']]);
   const runner = tunnels.add(tunnelOf({ id: 5, mode: 'secret', password: 'word' }), NO_BYTES);
   expect(runner.refusal('p2p')).toEqual({ code: 'wrong-type', text: 'the tunnel is of type secret: visit it with --type secret' });
   expect(runner.refusal('secret')).toEqual({ code: 'tunnel-stopped', text: 'the tunnel is stopped' });

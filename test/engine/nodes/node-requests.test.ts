@@ -119,6 +119,10 @@ test('an answer that does not come, is cut off, or is another one than was asked
   expect(await asked(1)).toBeUndefined();
   await eventually(() => other.streamCount, (count) => count === 0);
   expect(await asked(60_000)).toEqual(traffic(1));
+  // The states of tunnels with thousands of targets.
+  const long = 'x'.repeat(100_000);
+  given.push((stream) => stream.join(new MessageSocket(JSON.stringify(long))));
+  expect(await ask(link, { kind: 'probe', clientId: 1, target: '', timeoutMs: 0 }, answers.probeAnswer, 60_000)).toBe(long);
   link.close('');
   expect(await asked()).toBeUndefined();
 });
