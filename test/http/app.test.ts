@@ -132,6 +132,7 @@ test('the scripts of the panel are sent compressed as the browser accepts, and m
     texts.add(await response.text());
   }
   expect(texts.size).toBe(1);
+  expect((await fetch(new URL(`${script}.br`, app.url))).status).toBe(404);
 });
 
 test('the login page has a form for browsers without scripts', async () => {

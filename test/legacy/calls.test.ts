@@ -1,8 +1,9 @@
 import { connect } from 'node:net';
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
 import type { Route } from '../../src/legacy/route.ts';
 import { routes } from '../../src/legacy/routes.ts';
 import { sign } from '../../src/legacy/signature.ts';
+import { TimeSlices } from '../../src/schema/limits/time-slices.ts';
 import { signature, testApis, testAuthKey, type Api, type CallOptions, type Encoding } from '../support/api.ts';
 import { testDatabases } from '../support/database.ts';
 
@@ -267,6 +268,19 @@ test('no answer may be kept by anybody on the way; a method that is not allowed 
     expect([headers.get('cache-control'), headers.get('content-type')]).toEqual(['no-store', 'application/json; charset=utf-8']);
   }
   expect([wrong.status, wrong.headers.get('allow'), list.headers.get('allow')]).toEqual([405, 'POST', null]);
+});
+
+test('a call waits for a time slice of its address, before anybody knows who sends it', async () => {
+  const next = jest.spyOn(TimeSlices.prototype, 'next');
+  await api.call('/auth/gettime/');
+  await api.call('/client/list/', { auth_key: 'wrong', timestamp: 0 });
+  expect(next.mock.calls).toEqual([['127.0.0.1'], ['127.0.0.1']]);
+  next.mockRestore();
+});
+
+test.each(['/auth/ipwhiteauth/', '/login/verify/'])('%s takes no password in an address, which proxies keep in their logs', async (path) => {
+  const { status, headers } = await api.call(path, {}, { method: 'GET', encoding: 'query' });
+  expect([status, headers.get('allow')]).toEqual([405, 'POST']);
 });
 
 test('HEAD is answered as GET without a body', async () => {

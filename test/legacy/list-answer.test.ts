@@ -117,18 +117,23 @@ test('of long rows as many are read at once as are sent at once, at least one', 
   expect([wanted, slots.taken, slots.ended, listeners]).toEqual([[10, 2, 1, 1], 1, 1, 0]);
 });
 
-test('a list is read on when its reader has what was sent: one who reads nothing fills no memory', async () => {
+test('to read rows and to write each part takes a time slice, and a part comes when the reader has the one before: who reads nothing fills no memory', async () => {
   const slots = new Slots();
-  const waiting: number[] = [];
+  const steps: unknown[] = [];
+  slots.nextSlice = () => void steps.push('slice');
   await read((response) => {
     // Longer than what the system takes at once.
     const toJSON = () => {
-      waiting.push(response.writableLength);
+      steps.push(response.writableLength);
       return 'x'.repeat(16 * 1024 * 1024);
     };
-    return sendList(response, listOf([{ toJSON }, { toJSON }, { toJSON }]).list, slots);
+    const list = new ListAnswer({ ended: true }, async () => {
+      steps.push('read');
+      return { rows: [{ toJSON }, { toJSON }, { toJSON }], total: 3 };
+    });
+    return sendList(response, list, slots);
   });
-  expect(waiting).toEqual([0, 0, 0]);
+  expect(steps).toEqual(['slice', 'read', 'slice', 0, 'slice', 0, 'slice', 0, 'slice']);
 });
 
 test('a list that fails leaves its place among the long operations', async () => {

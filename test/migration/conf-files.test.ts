@@ -384,6 +384,7 @@ describe('npc.conf', () => {
       problems: [],
       text: expect.stringMatching(/10\.0\.0\.2:5[^]*10\.0\.0\.2:5/),
     });
+    expect(made('[t]\nmode=tcp\nserver_port=9001\ntarget_port=7\n').text).toContain('"127.0.0.1:7"');
     expect(made('[t]\nmode=tcp\nserver_port=9001-10000\ntarget_addr=1\n').problems).toEqual([]);
     const problem = (ports: string) => made(`[t]\nmode=tcp\n${ports}\ntarget_addr=1\n`).problems[0];
     expect(problem('server_port=9001-9003\ntarget_port=1-2')).toMatch(/\[t\]: .*different numbers of ports/);

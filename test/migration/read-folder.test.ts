@@ -231,6 +231,7 @@ test('fields of the lineage D', () => {
       npsClient({ Id: 4, Addr: '::1', WebUserName: 'w', WebPassword: 'pw:JBSWY3DPEHPK3PXPJBSWY3DP' }),
       npsClient({ Id: 5, Addr: 'host:80', WebUserName: 'alone' }),
       npsClient({ Id: 6, UserId: -1, WebPassword: 'alone' }),
+      npsClient({ Id: 7, NoDisplay: true }),
     ],
     tasks: [
       npsTunnel({ Target: { TargetStr: '1', ProxyProtocol: 1 } }),
@@ -243,6 +244,8 @@ test('fields of the lineage D', () => {
       npsTunnel({ Id: 12, Mode: 'p2p', Target: null, Password: 'x' }),
       npsTunnel({ Id: 13, Mode: 'secret', Target: null, Password: 'x' }),
       npsTunnel({ Id: 14, Mode: 'p2p' }),
+      npsTunnel({ Id: 15, Mode: 'udp', Target: null }),
+      npsTunnel({ Id: 16, Target: null }),
     ],
     hosts: [
       npsHost({ CertFile: '/c.pem', KeyFile: '-----BEGIN PRIVATE KEY-----\n', AutoSSL: true, Scheme: 'http', AutoHttps: true }),
@@ -253,7 +256,7 @@ test('fields of the lineage D', () => {
   });
   const { set, problems, leftOut, notes } = readNpsFolder(folder);
   expect(problems).toEqual([{ source: 'users.json: Id 4', field: 'ApiTokenHash', text: 'must be a SHA-256 digest in hex' }]);
-  expect(leftOut.map(({ source }) => source)).toEqual(['tasks.json: Id 13', 'tasks.json: Id 14']);
+  expect(leftOut.map(({ source }) => source)).toEqual(['clients.json: Id 7', ...[13, 14, 15, 16].map((id) => `tasks.json: Id ${id}`)]);
   const line = (source: string, text: string) => expect.stringContaining(`${source}: ${text}`);
   expect(notes.map(({ source, text }) => `${source}: ${text}`)).toEqual([
     line('users.json: Id 4', 'the password is stored as a hash'),

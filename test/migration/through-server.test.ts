@@ -224,6 +224,7 @@ test('an export has the counters that a server left, and is that of the lineage 
   expect((await run(...command)).text).toContain(`Written to ${directory}: 1 clients, 0 tunnels, 0 hosts.`);
   const [client] = readFileSync(path.join(directory, 'clients.json'), 'utf8').split('\n*#*');
   expect(JSON.parse(client ?? '')).toMatchObject({ VerifyKey: 'k', InletFlow: 7, ExportFlow: 8, Flow: { InletFlow: 7, ExportFlow: 8 } });
+  await expect(run(...command, '--database-url', 'mysql://h/d')).rejects.toThrow(/--database-url: must be empty/);
   // It has given the directory back.
   await lockDataDir(dataDir)();
 });

@@ -55,7 +55,7 @@ test('a port of another program, or an address of another machine, is refused wi
   for (const host of ['127.0.0.1', '']) expect(handles.share(1, { purpose: 'api', host, port })).toEqual({ problem: 'EADDRINUSE' });
   expect(handles.share(1, { purpose: 'api', host: '192.0.2.1', port })).toEqual({ problem: 'EADDRNOTAVAIL' });
   await release();
-  for (const host of ['127.0.0.1', '']) {
+  for (const host of ['127.0.0.1', '', '::1']) {
     const place = { purpose: 'api', host, port };
     handleOf(handles.share(1, place));
     handles.unshare(1, place);

@@ -175,8 +175,12 @@ describeWith(['dash', 'busybox', 'start-stop-daemon', 'setsid'], 'the init scrip
     const script = scriptIn(directory, text.replace('left=60', 'left=0'), 'dash');
     expect(await script('start')).toEqual({ code: 0, output: '' });
     const pid = Number(await eventually(() => existsSync(noted) ? readFileSync(noted, 'utf8') : '', (text) => text.endsWith('\n')));
-    expect(await script('stop')).toEqual({ code: 0, output: '' });
-    await eventually(() => commandOf(pid), (command) => command === '');
+    try {
+      expect(await script('stop')).toEqual({ code: 0, output: '' });
+      await eventually(() => commandOf(pid), (command) => command === '');
+    } finally {
+      if (commandOf(pid) !== '') process.kill(pid, 'SIGKILL');
+    }
   });
 
   test.each(shells)('runs with %s: starts the program as its user with its key, again when it ends, and stops it with its children', async (shell, ...more) => {
