@@ -42,11 +42,6 @@ export class PullSocket implements SocketSink {
     socket.attach(this);
   }
 
-  /** The peer's address; IPv4-mapped ones as IPv4. */
-  get remoteAddress(): string {
-    return this.#socket.remoteAddress;
-  }
-
   /** The connection is lost, was closed, or took too long. */
   get gone(): boolean {
     return this.#failure !== undefined;
