@@ -17,13 +17,18 @@ import { processLine, readyMessage } from '../src/ready-message.ts';
 import { newProgram, runProgram } from '../src/program.ts';
 import { retentionOf } from '../src/retention.ts';
 import { notifyServiceManager } from '../src/service-manager.ts';
-import { readSettings } from '../src/settings/load.ts';
+import { runServer } from '../src/server.ts';
+import { loadSettings, readSettings } from '../src/settings/load.ts';
 import { SettingsError } from '../src/settings/settings-error.ts';
 import { startError } from '../src/start-error.ts';
 import { StoreError } from '../src/store/errors.ts';
+import { StateSaver } from '../src/store/state-saver.ts';
 import type { SharedPorts } from '../src/wire/shared-ports.ts';
+import { covering } from './support/certificates.ts';
 import { eventually } from './support/eventually.ts';
 import { LogRecorder } from './support/log-recorder.ts';
+import { authKey, write } from './support/processes.ts';
+import { graphql } from './support/several-servers.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
 
 const directory = temporaryDirectory();
@@ -247,5 +252,44 @@ test('child processes run the same program with the same flags of Node, except t
     expect(ownProgram()).toEqual([process.execPath, '/opt/adit/main.js']);
   } finally {
     Object.assign(process, { execArgv, argv });
+  }
+});
+
+test('a server does not store counters from before a reset of traffic', async () => {
+  const [cert, key] = [path.join(directory, 'bridge.crt'), path.join(directory, 'bridge.key')];
+  writeFileSync(cert, covering.certificate);
+  writeFileSync(key, covering.key);
+  const ports = ['HTTP', 'BRIDGE', 'BRIDGE_TLS', 'VHOST_HTTP', 'VHOST_HTTPS', 'P2P'].map((name) => [`ADIT_${name}_PORT`, '0']);
+  const hosts = ['HTTP', 'BRIDGE', 'VHOST'].map((name) => [`ADIT_${name}_HOST`, '127.0.0.1']);
+  const files = { ADIT_BRIDGE_TLS_CERT: cert, ADIT_BRIDGE_TLS_KEY: key };
+  const environment: Record<string, string> = {
+    ...Object.fromEntries([...ports, ...hosts]),
+    ...files,
+    ADIT_DATA_DIR: path.join(directory, 'server'),
+    ADIT_AUTH_KEY: authKey,
+    ADIT_SOCKETS: 'net',
+    ADIT_LOG_LEVEL: 'error',
+  };
+  const reset = jest.spyOn(StateSaver.prototype, 'trafficReset');
+  const printed = new Array<string>();
+  const out = jest.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
+  const before = (['SIGTERM', 'SIGINT'] as const).map((signal) => [signal, process.listeners(signal)] as const);
+  const ran = runServer(readSettings({ environment }).settings, () => loadSettings({ environment }));
+  try {
+    const [, port] = await eventually(() => /API +http:\/\/[\d.]+:(\d+)/.exec(printed.join('')) ?? [], ([found]) => found !== undefined);
+    const server = { httpPort: Number(port) };
+    const id = await write(server, '/client/add/', { vkey: 'the key of the agent' });
+    await graphql(server, `mutation { resetClientTraffic(id: "${id}") { id } }`);
+    expect(reset.mock.calls).toEqual([['client', id]]);
+  } finally {
+    // Only the server's own: the process has other suites.
+    for (const [signal, listeners] of before) {
+      for (const listener of process.listeners(signal).filter((each) => !listeners.includes(each))) {
+        process.off(signal, listener);
+        if (signal === 'SIGTERM') listener(signal);
+      }
+    }
+    await ran;
+    for (const spy of [reset, out]) spy.mockRestore();
   }
 });
