@@ -94,7 +94,7 @@ test('a connection that has no answer after five seconds is closed, and its plac
   await close();
 });
 
-test('a connection whose answer fails is closed at once, and the log says why', async () => {
+test('a state that cannot be had ends the connection at once and without an answer, and the log says why', async () => {
   const own = path.join(directory, 'failing');
   const timeouts = jest.spyOn(net.Socket.prototype, 'setTimeout').mockReturnThis();
   const log = new LogRecorder();
@@ -102,7 +102,7 @@ test('a connection whose answer fails is closed at once, and the log says why', 
   const asker = net.connect(path.join(own, `adit-agent-${process.pid}.sock`)).resume();
   await once(asker, 'close');
   timeouts.mockRestore();
-  expect(log.entries).toMatchObject([{ level: 50, err: { message: 'no state' } }]);
+  expect([asker.bytesRead, log.entries]).toMatchObject([0, [{ level: 50, err: { message: 'no state' }, msg: 'the state could not be sent' }]]);
   await close();
 });
 
@@ -219,6 +219,8 @@ agent ${process.pid}, version 1.2.3, configuration /etc/a.toml
   p        p2p     127.0.0.1:5432  connected to h:1  direct
   q        secret  -               taken             -
 `);
+  // What a server or a file says does nothing to a terminal.
+  expect(statusText({ ...snapshot, problems: ['a\u001b[2J'] })).toContain('\n    a?[2J\n');
   await close();
 });
 
@@ -235,16 +237,5 @@ test('an agent runs without its socket where no directory can be made, and says 
   writeFileSync(taken, '');
   const close = await serveStatus(taken, () => Promise.reject(new Error('not asked')), logger);
   expect(entries.map(({ level, msg }) => [level, msg])).toEqual([[40, expect.stringMatching(/^adit agent --status will not find this agent: ./)]]);
-  await close();
-});
-
-test('a state that cannot be had ends the connection without an answer', async () => {
-  const { logger, entries } = new LogRecorder();
-  const close = await serveStatus(directory, () => Promise.reject(new Error('no state')), logger);
-  const asker = net.connect(path.join(directory, `adit-agent-${process.pid}.sock`)).on('error', () => undefined);
-  const received = jest.fn();
-  asker.on('data', received);
-  await once(asker, 'close');
-  expect([received.mock.calls, entries.map(({ msg }) => msg)]).toEqual([[], ['the state could not be sent']]);
   await close();
 });

@@ -17,6 +17,7 @@ import { describeWith } from '../support/programs.ts';
 import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
 import { readAll, visit } from '../support/target.ts';
 import { openTunnel, startAgent, startEngine, tunnelOf } from '../support/tunnel.ts';
+import { deferred } from '../support/wire.ts';
 
 afterAll(removeScratchDirectories);
 
@@ -315,6 +316,23 @@ test('heads that are too large or too slow are refused, and idle connections are
     await over;
     expect(heard).toMatch(answer);
   }
+  files.close();
+});
+
+test('a visitor that is refused and does not leave is disconnected after a second', async () => {
+  const waits = jest.spyOn(globalThis, 'setTimeout');
+  const files = new FileServer([], new LogRecorder().logger);
+  const [near, far] = socketPair({ remoteAddress: '', remotePort: 0 });
+  const [ended, over] = [deferred<void>(), deferred<void>()];
+  near.attach({ onData: () => undefined, onEnd: () => ended.resolve(), onDrain: () => undefined, onClose: () => over.resolve() });
+  files.serve(far, { path: '/', stripPrefix: '' });
+  near.write(Buffer.from('nonsense\r\n\r\n'));
+  await ended.promise;
+  const leaves = waits.mock.calls.filter(([, ms]) => ms === 1000);
+  waits.mockRestore();
+  expect(leaves.length).toBe(1);
+  leaves[0]?.[0]();
+  await over.promise;
   files.close();
 });
 

@@ -109,6 +109,23 @@ test('256 datagrams wait for their names, and 256 names are kept; each is looked
   lookup.mockRestore();
 });
 
+test('a name is looked up again after 30 seconds', async () => {
+  const lookup = jest.spyOn(dns, 'lookup').mockImplementation(() => Promise.reject(new Error('there is no such name')));
+  const { session, seen } = await exchange();
+  const start = performance.now();
+  const now = jest.spyOn(performance, 'now');
+  const lookups: number[] = [];
+  for (const [index, ms] of [0, 29_999, 30_000].entries()) {
+    now.mockReturnValue(start + ms);
+    session.send(named('name.invalid', { port: 53 }));
+    await eventually(() => seen.dropped, (count) => count === index + 1);
+    lookups.push(lookup.mock.calls.length);
+  }
+  now.mockRestore();
+  lookup.mockRestore();
+  expect(lookups).toEqual([1, 1, 2]);
+});
+
 test('an address as SOCKS5 writes it is read back; half of one is none', () => {
   for (const [address, size] of [['192.0.2.7', 7], ['2001:db8::1', 19], ['::ffff:192.0.2.7', 7]] as const) {
     const bytes = socksAddress(address, 53);
