@@ -25,13 +25,13 @@ test.each([
   expect(response?.headers.connection).toBe('close');
 });
 
-test('a connection that cannot be accepted is told, and ends nothing', async () => {
-  const told: unknown[] = [];
-  const server = await listen(http.createServer(), { host: '127.0.0.1', port: 0 }, (error) => told.push(error));
+test('a connection that cannot be accepted is reported, and ends nothing', async () => {
+  const reported: unknown[] = [];
+  const server = await listen(http.createServer(), { host: '127.0.0.1', port: 0 }, (error) => reported.push(error));
   servers.push(server);
   const error = new Error('too many open files');
   server.emit('error', error);
-  expect([told, server.listening]).toEqual([[error], true]);
+  expect([reported, server.listening]).toEqual([[error], true]);
 });
 
 test('a server that ends waits for its requests for so long, and not for connections without one', async () => {
