@@ -73,6 +73,9 @@ eitherDialect('what agents bring along', (databases) => {
     await records.withdraw('tunnel', 't1');
     expect((await tunnel(records, 'more')).error).toBe('');
     expect((await tunnel(records, 'yet more')).error).not.toBe('');
+    // One that somebody has deleted in the panel comes again.
+    await api.ok(`mutation { deleteTunnel(id: ${made[0]?.id}) }`);
+    expect((await tunnel(records, 't0')).error).toBe('');
     expect(await counts(api)).toMatchObject({ tunnels: most - 1, hosts: 1 });
   });
 
@@ -169,6 +172,20 @@ eitherDialect('what agents bring along', (databases) => {
     expect((await store.db.host.findMany(ids)).map(({ id }) => id)).toEqual([configuredHost, hostOfOther]);
   });
 
+  test('is waited for at a stop, also what waits for another declaration', async () => {
+    const api = await openTestSchema(databases);
+    const declarations = new AgentDeclarations(api.services);
+    const records = declarations.open(await newClient(api), '');
+    const [first, second] = [tunnel(records, 'a'), tunnel(records, 'b')];
+    let ended = false;
+    void second.then(() => {
+      ended = true;
+    });
+    await first;
+    await declarations.stop();
+    expect(ended).toBe(true);
+  });
+
   test('that cannot be withdrawn says why, and is withdrawn when that works again', async () => {
     const api = await openTestSchema(databases);
     const records = new AgentDeclarations(api.services).open(await newClient(api), '');
@@ -194,7 +211,7 @@ eitherDialect('what agents bring along', (databases) => {
       await host(records, 'a', { host: `${clientId}.example` });
     }
     await api.services.store.db.client.updateMany({ data: { node: 'ended' } });
-    api.engine.clients.set(moved, online);
+    api.engine.clients.set(moved, online).set(gone, { ...online, connected: false });
     await deleteLeftRecords(api.services, ['ended', 'other']);
     expect(await api.services.store.db.tunnel.count()).toBe(2);
     await deleteLeftRecords(api.services, ['other']);

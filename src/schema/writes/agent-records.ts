@@ -82,7 +82,8 @@ class Records {
     let before: Found = null;
     try {
       if (id !== undefined) before = await this.#find(entry.kind, id);
-      if (before === null && this.#ids.size >= this.#most) throw new AditError('CLIENT_TUNNEL_QUOTA');
+      // One that somebody has deleted comes in its place.
+      if (id === undefined && this.#ids.size >= this.#most) throw new AditError('CLIENT_TUNNEL_QUOTA');
       const after = await this.#write(entry, before?.id);
       this.#ids.set(key, { kind: entry.kind, id: after.id });
       return { id: after.id, port: 'port' in after ? after.port : 0, error: '' };
