@@ -180,6 +180,10 @@ eitherDialect('importing a folder of NPS', (databases) => {
     const before = await everything(store);
     for (const options of [{}, { update: true }, { merge: true }]) expect((await importFolder(store, folder, options)).outcome).toBe('nothing');
     expect(await everything(store)).toEqual(before);
+    // Where and when an agent was last seen there is no change.
+    const seen = { LastOnlineTime: '2024-05-06 07:08:09', Addr: '198.51.100.7', LocalAddr: '10.9.8.7', Version: '9.9' };
+    npsFolder({ ...whole, clients: whole.clients.map((record) => ({ ...record, ...seen })) }, folder);
+    expect((await importFolder(store, folder, { update: true })).outcome).toBe('nothing');
 
     // What has happened here since stays, unless the folder has changed, too.
     await store.db.client.update({ where: { id: 2 }, data: { inletBytes: 2 ** 40 + 100, remark: 'changed here' } });
@@ -195,8 +199,10 @@ eitherDialect('importing a folder of NPS', (databases) => {
       ],
       tasks: [{ ...whole.tasks[0], Port: 10_500 }, ...whole.tasks.slice(2)],
     }, folder);
-    const refused = await importFolder(store, folder);
-    expect([refused.outcome, refused.refusal]).toEqual(['refused', expect.stringContaining('--update')]);
+    for (const options of [{}, { merge: true }]) {
+      const { outcome, refusal } = await importFolder(store, folder, options);
+      expect([outcome, refusal]).toEqual(['refused', expect.stringContaining('--update')]);
+    }
     const report = await importFolder(store, folder, { update: true });
     expect(report.outcome).toBe('done');
     expect(report.counts).toMatchObject({

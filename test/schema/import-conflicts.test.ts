@@ -88,6 +88,7 @@ test.each<readonly [Partial<HostClaims>, Partial<HostClaims>, string | undefined
   [{ host: 'panel.example.com', namedByAdmin: true }, { ...another, host: '*.example.com' }, undefined],
   [{ host: 'panel.example.com' }, { ...another, host: '*.example.com' }, overlaps('panel.example.com/')],
   [{ host: 'x.p.example', platformDomainId: 'p' }, { host: 'x.p.example', platformDomainId: 'p', location: '/a' }, 'is the name of the first, too'],
+  [{ host: 'x.github.io', namedByAdmin: true, location: '/a' }, { host: 'x.github.io', platformDomainId: 'g' }, 'is the name of the first, too'],
   [{ host: 'x.p.example', platformDomainId: 'p' }, { host: 'y.p.example', platformDomainId: 'p' }, undefined],
   [{}, { host: 'x.p.example' }, 'lies in the platform domain *.p.example: make it a host of that domain'],
   [{}, { ...byAdmin, host: 'x.p.example' }, 'lies in the platform domain *.p.example: make it a host of that domain'],

@@ -256,6 +256,8 @@ describe('the parts of an import', () => {
     stage.add('one', line('a'));
     expect(() => stage.add('one', ' '.repeat(128 * 1024 * 1024 - 1))).toThrow(expect.objectContaining({ code: 'INVALID_INPUT' }));
     expect(taken(stage, 'one')).toEqual([]);
+    // Each import has as many.
+    expect(stage.add('two', line('a'))).toBe(1);
   });
 
   test('are held for ten minutes after the last one', () => {

@@ -120,7 +120,7 @@ eitherDialect('an import by a running server', (databases) => {
     const named = async () => (await api.services.store.db.host.findMany({ orderBy: { id: 'asc' } })).map((row) => [row.host, row.namedByAdmin]);
     await imported(api, false, [client(1, 0), host(1, 'a.example')]);
     expect(await named()).toEqual([['a.example', true]]);
-    await imported(api, true, [user(1), client(1, 1), host(1, 'a.example'), host(2, 'b.example')]);
+    await imported(api, true, [user(1), client(1, 1), host(1, 'a.example', { remark: 'new' }), host(2, 'b.example')]);
     expect(await named()).toEqual([['a.example', true], ['b.example', false]]);
     await imported(api, true, [user(1), client(1, 0), host(1, 'a.example'), host(2, 'b.example'), host(3, 'c.example')]);
     expect((await named())[2]).toEqual(['c.example', true]);
@@ -138,6 +138,22 @@ eitherDialect('an import by a running server', (databases) => {
     await api.ok('mutation ($part: String!) { stageImport(id: "a", part: $part) }', { part: `${JSON.stringify(client(7, 0))}\n` });
     expect(await api.ok('mutation { runImport(id: "a") }')).toMatchObject({ runImport: { outcome: 'refused', refusal: expect.stringContaining('not empty') } });
     expect(await api.services.store.db.client.findUnique({ where: { id: 7 } })).toBeNull();
+  });
+
+  test('a new record is imported beside one whose change is refused', async () => {
+    const api = await openTestSchema(databases);
+    await imported(api, false, [client(1, 0), tunnel(1)]);
+    await api.services.store.db.tunnel.create({ data: { id: 50, clientId: 1, mode: 'tcp', port: 9500, serverIp: '192.0.2.1' } });
+    const changed = tunnel(1, { port: 9500, source: 'changed' });
+    const { problems } = await report(api, [client(1, 0), changed, tunnel(2, { port: 9500, serverIp: '192.0.2.2', source: 'new' })], true);
+    expect(problems).toMatchObject([{ source: 'changed', field: 'port' }]);
+  });
+
+  test('a client has expired if its owner has', async () => {
+    const api = await openTestSchema(databases);
+    await imported(api, false, [{ ...user(1), expiresAt: 1 }, client(1, 1), client(2, 0), { ...client(3, 0), expiresAt: 1 }]);
+    const rows = await api.services.store.db.client.findMany({ orderBy: { id: 'asc' } });
+    expect(rows.map(({ expired }) => expired)).toEqual([true, false, true]);
   });
 
   test('goes on behind a record that the engine cannot serve, which is applied again later, however many there are', async () => {
@@ -276,11 +292,13 @@ eitherDialect('an import by a running server', (databases) => {
       counts: { globalSettings: { added: 0 } },
       leftOut: [{ source: 'settings' }],
     });
-    expect(await report(api, [settings('https://a.example')])).toMatchObject({ outcome: 'planned', counts: { globalSettings: { added: 1 } }, leftOut: [] });
-    await imported(api, false, [client(1, 0), client(2, 0), client(3, 0)]);
+    expect(await report(api, [settings(' https://a.example ')])).toMatchObject({ outcome: 'planned', counts: { globalSettings: { added: 1 } }, leftOut: [] });
+    await imported(api, false, [settings('https://a.example'), client(1, 0), client(2, 0), client(3, 0)]);
     await db.client.delete({ where: { id: 3 } });
     const { leftOut } = await report(api, [client(4, 0), { kind: 'leftOut', of: 'client', ids: [2] }], true);
     expect(leftOut).toEqual([{ source: 'client 1', text: expect.stringContaining('no longer in the folder') }]);
+    // Those that were imported follow the folder.
+    expect(await report(api, [settings('https://b.example')], true)).toMatchObject({ counts: { globalSettings: { changed: 1 } } });
   });
 
   test('keeps the redirect to HTTPS of a host that has HTTPS, below a platform domain too', async () => {
