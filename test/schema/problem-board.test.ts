@@ -355,6 +355,16 @@ eitherDialect('problems', (databases) => {
     expect(await shown()).toEqual([[null, null, null], [null, null, null], [null, null, null]]);
   });
 
+  test("a host that has moved to another owner's client since the engine was asked is not shown to its former owner", async () => {
+    const { api } = await opened(databases);
+    const [alice = 0, bob = 0] = await seedUsers(api.services.store, 2);
+    const [alices, bobs] = [await newClient(api, { ownerId: alice }), await newClient(api, { ownerId: bob })];
+    const host = await newHost(api, alices, 'a.com');
+    api.engine.troublesFound = { certificates: [], unhealthyTunnels: [], unhealthyHosts: [{ id: host, clientId: alices }] };
+    await api.services.store.db.host.update({ where: { id: host }, data: { clientId: bobs } });
+    expect((await api.run(problems, {}, { kind: 'user', userId: alice })).data).toMatchObject({ problems: { rows: [] } });
+  });
+
   test('of many clients each owner has their own: of certificates, tunnels and hosts', async () => {
     const { api, clock } = await opened(databases);
     const { problems: board, store } = api.services;

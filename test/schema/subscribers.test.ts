@@ -121,6 +121,17 @@ describe('subscriptions', () => {
     expect(await one.next()).toEqual({ done: true, value: undefined });
   });
 
+  test('the clients of a changed user are published', async () => {
+    const { live, changes, rows } = await opened();
+    const states = live.states(admin, 'client');
+    await changes.publish({ resource: 'user', id: 1, clients: rows.client.filter(({ userId }) => userId === 1) });
+    await pass(50);
+    await changes.publish({ resource: 'client', id: 2, row: rows.client[1] ?? null });
+    await pass(50);
+    expect([await states.next(), await states.next()]).toMatchObject([{ value: { id: 1 } }, { value: { id: 2 } }]);
+    live.close();
+  });
+
   test('a value is read at once, every five seconds, and each second after a record of the caller has changed or is gone; it is published when it differs', async () => {
     const { live, changes, rows } = await opened();
     let [reads, value] = [0, 'a'];
@@ -177,6 +188,19 @@ describe('subscriptions', () => {
     expect(await values.next()).toEqual({ done: true, value: undefined });
     await pass(2000);
     expect([reads, live.subscribers]).toEqual([2, 0]);
+    live.close();
+  });
+
+  test('a value that cannot be read is read again at the next second', async () => {
+    const { live } = await opened();
+    let reads = 0;
+    const values = live.everySecond(admin, async () => {
+      if (++reads === 1) throw new Error('the database is away');
+      return reads;
+    });
+    await pass(2000);
+    expect(reads).toBe(2);
+    expect(await values.next()).toEqual({ done: false, value: 2 });
     live.close();
   });
 
