@@ -472,7 +472,7 @@ async function seed({ services: { store }, engine }: TestSchema): Promise<void> 
     const state: CertificateState = {
       inUse: id % 7 === 0
         ? null
-        : { names: [], issuer: '', validFrom: new Date(0), validTo: new Date(now + (id * 11 % 60 - 10) * DAY + id * 1000), fingerprint: '' },
+        : { names: [], issuer: '', validFrom: new Date(0), validTo: new Date(now + (id * 11 % 60 - 10) * DAY + id % 5), fingerprint: '' },
       status: id % 7 === 0 ? 'missing' : id * 11 % 60 < 10 ? 'expired' : 'valid',
       problem: '',
       acme: null,

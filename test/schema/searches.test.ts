@@ -10,7 +10,7 @@ eitherDialect('searches of one caller', (databases) => {
     const api = await openTestSchema(databases);
     await seedClients(api.services.store, 3);
     const { store } = api.services;
-    const { clientPage, hostPage } = store;
+    const { clientPage, hostPage, auditPage } = store;
     let running = 0;
     let most = 0;
     const watched = <Query, Rows>(page: (query: Query) => Promise<Rows>) => async (query: Query) => {
@@ -24,6 +24,7 @@ eitherDialect('searches of one caller', (databases) => {
     const spies = [
       jest.spyOn(store, 'clientPage').mockImplementation(watched(clientPage)),
       jest.spyOn(store, 'hostPage').mockImplementation(watched(hostPage)),
+      jest.spyOn(store, 'auditPage').mockImplementation(watched(auditPage)),
     ];
     const searches = (count: number, args = 'search: "office"') =>
       Promise.allSettled(Array.from({ length: count }, () => api.ok(`{ clients(${args}) { total } }`)));
@@ -32,8 +33,10 @@ eitherDialect('searches of one caller', (databases) => {
       Array.from({ length: 5 }, () => ({ status: 'fulfilled', value: { clients: { total: 3 } } })),
     );
     expect(await searches(12)).toEqual(Array.from({ length: 12 }, () => ({ status: 'fulfilled', value: { clients: { total: 3 } } })));
-    // So does one by what the engine knows.
-    await Promise.all(Array.from({ length: 5 }, () => api.ok('{ hosts(filter: { certificateStatus: VALID }) { total } }')));
+    // So do one by what the engine knows, and a search of the audit log.
+    for (const list of ['hosts(filter: { certificateStatus: VALID })', 'auditEntries(search: "office")']) {
+      await Promise.all(Array.from({ length: 5 }, () => api.ok(`{ ${list} { total } }`)));
+    }
     expect(most).toBe(1);
     await Promise.all([1, 2, 3].map(() => api.ok('{ clients(filter: { unassigned: true }) { total } }')));
     expect(most).toBeGreaterThan(1); // lists that search nothing wait for nobody
