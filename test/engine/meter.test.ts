@@ -78,16 +78,33 @@ test('a reset is taken although nothing moves', () => {
   ticker.stop();
 });
 
-test('that the flow limit is passed is said once, and again when the limits change', () => {
+test('that the flow limit is passed is said once, and again when the limits change, and after a reset', () => {
   const ticker = new Ticker();
   let said = 0;
   const limits = { ...CLIENT, flowLimit: 10 };
   const client = new ClientUsage(ticker, limits, { inletBytes: 0, exportBytes: 0 }, () => said++);
-  client.countInlet(11);
+  client.countInlet(10);
+  expect(client.mayPass()).toBe(true);
+  client.countInlet(1);
   expect([client.mayPass(), client.mayPass(), said]).toEqual([false, false, 1]);
   client.setLimits(limits);
   expect([client.mayPass(), said]).toEqual([false, 2]);
+  client.reset({ inletBytes: 11, exportBytes: 0 });
+  expect(client.mayPass()).toBe(true);
+  client.countInlet(11);
+  expect([client.mayPass(), said]).toEqual([false, 3]);
   ticker.stop();
+});
+
+test('another rate limit is for what waits, too; when there is none any more, all of it passes', () => {
+  const client = new ClientUsage(new Ticker(), { ...CLIENT, rateLimit: 1 }, { inletBytes: 0, exportBytes: 0 }, () => undefined);
+  const { rateLimit } = client;
+  client.setLimits({ ...CLIENT, rateLimit: 2 });
+  expect(client.rateLimit).toBe(rateLimit);
+  const passed: number[] = [];
+  rateLimit?.wait({ pass: (most) => passed.push(most) });
+  client.setLimits({ ...CLIENT, rateLimit: 0 });
+  expect([client.rateLimit, passed]).toEqual([undefined, [Number.POSITIVE_INFINITY]]);
 });
 
 test('the rate is that of the last second, for as long as bytes move', () => {
@@ -110,4 +127,6 @@ test('a record keeps what it has counted in one direction alone', () => {
   for (const [inletBytes, exportBytes] of [[5, 0], [0, 6], [0, 0], [7, 8]] as const) {
     expect(keptBytes({ inletBytes, exportBytes })).toEqual({ inletBytes, exportBytes });
   }
+  const most = Number.MAX_SAFE_INTEGER;
+  expect(keptBytes({ inletBytes: 2 ** 60, exportBytes: 2 ** 61 })).toEqual({ inletBytes: most, exportBytes: most });
 });

@@ -88,12 +88,15 @@ test('an upgrade turns the connection into one for any bytes', async () => {
 });
 
 test('a missing route, a missing target and a malformed request each get their own page', async () => {
-  const { httpPort, log } = await startVhost([hostOf({ targets: ['127.0.0.1:1'] })]);
+  const kept: boolean[] = [];
+  const { httpPort, log } = await startVhost([hostOf({ targets: ['127.0.0.1:1'] })], { gate: (_entry, visit) => void kept.push(visit.kept) });
   const ask = (text: string) => exchange(httpPort, `${text}\r\nConnection: close\r\n\r\n`);
   expect(await ask('GET / HTTP/1.1\r\nHost: other.test')).toMatch(/^HTTP\/1.1 404 Not Found\r\nContent-Type: text\/html/);
   expect(await ask('GET / HTTP/1.1\r\nHost: other.test\r\nAccept: application/json')).toMatch(/^HTTP\/1.1 404 [^]*\r\n\r\n\{"status":404/);
   const refused = await ask('GET / HTTP/1.1\r\nHost: example.test');
   expect(refused).toMatch(/^HTTP\/1.1 502 /);
+  // Whether it is still admitted, it is asked as one that has a connection.
+  expect(kept).toEqual([false, true]);
   expect(await log.line(/a request was refused: the target could not be dialed: refused/)).toMatchObject({
     id: /X-Request-Id: (\w+)/.exec(refused)?.[1],
     status: 502,
@@ -244,6 +247,16 @@ test('a request that was sent ahead is answered, although the visitor ends befor
   expect(Buffer.from(target.received, 'hex').toString().match(/GET/g)).toHaveLength(2);
   answers(hello);
   expect(got()).toEqual(['HTTP/1.1 200', 'HTTP/1.1 200', 'Connection: close', 'over', 'ended']);
+  connection.cutOff();
+});
+
+test('a visitor that ends before its connection is upgraded has ended for the target, too', async () => {
+  const { connection, target, says, answers, connected } = await connect();
+  says(head('GET', 'Connection: Upgrade\r\nUpgrade: x\r\n'));
+  connection.onEnd();
+  expect(target.ended).toBe(false);
+  answers('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n', connected);
+  expect(target.ended).toBe(true);
   connection.cutOff();
 });
 

@@ -139,7 +139,8 @@ test('wrong passwords are throttled by address, as everywhere', async () => {
   expect(attempts.lockouts(Date.now())).toMatchObject([{ credential: 'ipWhitePassword', kind: 'address', source: address }]);
 });
 
-test('a body that is too long, GET, and passwords in the URL are refused', async () => {
+test('a body that is too long, none, GET, and passwords in the URL are refused', async () => {
+  expect(await ask(`POST ${PATH}`, [urlencoded])).toMatch(/^HTTP\/1.1 401 /);
   expect(await ask(`POST ${PATH}`, [urlencoded], form({ password, to: `/${'x'.repeat(5000)}` }))).toMatch(/^HTTP\/1.1 401 /);
   expect(await ask(`GET ${PATH}?${form({ password })}`)).toMatch(/^HTTP\/1.1 401 /);
   expect(await ask(`POST ${PATH}?${form({ password })}`, [urlencoded], 'a=b')).toMatch(/^HTTP\/1.1 401 /);

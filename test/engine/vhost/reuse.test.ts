@@ -197,3 +197,14 @@ test('what is wrong with a body after the response has begun breaks the connecti
   });
   expect(text).toMatch(/^HTTP\/1.1 200 OK[^]*early$/);
 });
+
+test.each([['1.1', '', true], ['1.1', 'close', false], ['1.0', '', false], ['1.0', 'keep-alive', true]])(
+  'after a response over HTTP/%s with "Connection: %s" its connection is used again: %s',
+  async (version, connection, again) => {
+    const fields = `Content-Length: 5\r\n${connection === '' ? '' : `Connection: ${connection}\r\n`}`;
+    const origin = await startOrigin((socket) => socket.write(`HTTP/${version} 200 OK\r\n${fields}\r\nhello`));
+    const { httpPort } = await serve(origin.target);
+    expect((await exchange(httpPort, get('/1') + get('/2', true))).match(/hello/g)).toHaveLength(2);
+    expect(origin.received).toHaveLength(again ? 1 : 2);
+  },
+);
