@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { AcmeRows } from '../src/acme-rows.ts';
 import { InstallationKeys } from '../src/installation-keys.ts';
 import { parseLogged } from '../src/schema/writes/logged-changes.ts';
@@ -40,23 +40,35 @@ describeWith('initdb', 'files of ACME that servers share through PostgreSQL', ()
       expect(now.size).toBe(0);
       return new Map([['a.example.pem', 'PRIVATE KEY'], ['a.example.json', 'failed'], ['account.json', 'the account']]);
     });
-    expect(await Promise.all(['a.example.pem', 'b.example.pem', 'account.json'].map((file) => other.rows.read(file)))).toEqual([
+    expect(await Promise.all(['a.example.pem', 'b.example.pem', 'account.json', 'a.example.pem'].map((file) => other.rows.read(file)))).toEqual([
       'PRIVATE KEY',
       undefined,
       'the account',
+      'PRIVATE KEY',
     ]);
     expect((await other.rows.list()).toSorted()).toEqual(['a.example.json', 'a.example.pem', 'account.json']);
     expect(await other.of('ca.example-2').list()).toEqual([]);
     expect(JSON.stringify(await store.db.sharedFile.findMany())).not.toMatch(/PRIVATE|failed|the account/);
     await other.rows.change(['a.example.pem', 'a.example.json'], (now) => {
       expect(Object.fromEntries(now)).toEqual({ 'a.example.pem': 'PRIVATE KEY', 'a.example.json': 'failed' });
-      return new Map([['a.example.json', undefined]]);
+      return new Map([['a.example.json', undefined], ['b.example.pem', 'another key']]);
     });
     await other.rows.change([], () => new Map([['orders.json', '{}']]));
-    expect((await one.rows.list()).toSorted()).toEqual(['a.example.pem', 'account.json', 'orders.json']);
+    expect((await one.rows.list()).toSorted()).toEqual(['a.example.pem', 'account.json', 'b.example.pem', 'orders.json']);
     const logged = (await store.db.loggedCommit.findMany({ orderBy: { seq: 'asc' } })).flatMap(({ changes }) => parseLogged(changes));
-    expect(logged.filter(({ resource }) => resource === 'acme')).toEqual(Array.from({ length: 2 }, () => ({ resource: 'acme', name: 'a.example' })));
+    expect(logged.filter(({ resource }) => resource === 'acme')).toEqual(
+      ['a.example', 'a.example', 'b.example'].map((name) => ({ resource: 'acme', name })),
+    );
     expect(await store.db.auditEntry.count()).toBe(0);
+  });
+
+  test('that cannot be read are an error for those that wait for them, and later ones are read again', async () => {
+    const store = await databases.openEmpty();
+    const { keys, log } = await server(store);
+    const findMany = jest.fn(async () => []).mockRejectedValueOnce(new Error('away'));
+    const rows = new AcmeRows({ store: { db: { sharedFile: { findMany } } as never, transaction: store.transaction }, keys, log: log.logger }, 'ca.example-1');
+    expect(await Promise.allSettled(['a', 'b'].map((file) => rows.read(file)))).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }]);
+    expect([await rows.read('a'), findMany.mock.calls.length]).toEqual([undefined, 2]);
   });
 
   test('a change is made from what is stored at that moment, by any server', async () => {

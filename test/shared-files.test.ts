@@ -67,6 +67,11 @@ describeWith('initdb', 'files that servers share through PostgreSQL', () => {
     await rm(path.join(two, 'a.json'));
     await (await open(store, two)).synchronize(['a.json']);
     expect(await content(two)).toBe('3');
+    // Without what both had in common, the database counts.
+    await writeFile(path.join(two, 'shared-files.json'), '{"a.json": ');
+    await write(two, 'changed beside a damaged file');
+    await (await open(store, two)).synchronize(['a.json']);
+    expect(await content(two)).toBe('3');
   });
 
   test('are not shared with a server without the key, or with another one: it says what to do', async () => {
