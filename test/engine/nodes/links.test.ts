@@ -2,6 +2,7 @@ import net from 'node:net';
 import process from 'node:process';
 import { expect, test } from '@jest/globals';
 import { LinkKeys } from '../../../src/engine/bridge/link-keys.ts';
+import { LocalFace } from '../../../src/engine/local-face.ts';
 import { HomeOpener } from '../../../src/engine/nodes/home-opener.ts';
 import { NodeLink } from '../../../src/engine/nodes/node-link.ts';
 import { Attempts } from '../../../src/rules/attempts.ts';
@@ -67,6 +68,7 @@ test('nodes find each other by a list that one of them has, and again after a lo
   expect([since(), attempts().map(({ level }) => level).filter((level) => level > 20)]).toEqual([lost, []]);
   const all = await eventually(unreached, (found) => found.every(([first]) => first?.problem.includes('ECONNREFUSED')));
   expect(all).toEqual([one, two].map(() => [{ name: 'three', since: expect.any(Number), problem: expect.any(String) }]));
+  expect((await new LocalFace(one.engine).numbers()).counts.nodesUnreached).toBe(1);
   meet([one, two]);
   await eventually(unreached, (found) => found.every(({ length }) => length === 0));
 });

@@ -41,3 +41,13 @@ test('a message of another node that this version does not know is logged and ot
   session.close('shutdown');
   expect(await log.line(/^node disconnected$/)).toMatchObject({ node: 'other' });
 });
+
+test('the secret that is used, and the one that replaces it next, stay accepted when the previous one is forgotten', () => {
+  const keys = new LinkKeys('previous');
+  keys.use('current', 'next');
+  const accepted = (forgotten: string): string[] => {
+    keys.forget(forgotten);
+    return ['previous', 'current', 'next'].filter((key) => keys.accepts(key));
+  };
+  expect(['previous', 'current', 'next'].map(accepted)).toEqual([['current', 'next'], ['current', 'next'], ['current']]);
+});
