@@ -140,13 +140,17 @@ eitherDialect('an import by a running server', (databases) => {
     expect(await api.services.store.db.client.findUnique({ where: { id: 7 } })).toBeNull();
   });
 
-  test('a new record is imported beside one whose change is refused', async () => {
+  test('a new record takes the place of a change that is refused, because another one is', async () => {
     const api = await openTestSchema(databases);
-    await imported(api, false, [client(1, 0), tunnel(1)]);
-    await api.services.store.db.tunnel.create({ data: { id: 50, clientId: 1, mode: 'tcp', port: 9500, serverIp: '192.0.2.1' } });
-    const changed = tunnel(1, { port: 9500, source: 'changed' });
-    const { problems } = await report(api, [client(1, 0), changed, tunnel(2, { port: 9500, serverIp: '192.0.2.2', source: 'new' })], true);
-    expect(problems).toMatchObject([{ source: 'changed', field: 'port' }]);
+    await imported(api, false, [client(1, 0), tunnel(1, { serverIp: '192.0.2.1' }), tunnel(3)]);
+    await api.services.store.db.tunnel.create({ data: { id: 50, clientId: 1, mode: 'tcp', port: 9500 } });
+    const { problems } = await report(api, [
+      client(1, 0),
+      tunnel(1, { serverIp: '192.0.2.1', port: 9500, source: 'keeps its port' }),
+      tunnel(3, { port: 9001, source: 'does not get it' }),
+      tunnel(4, { serverIp: '192.0.2.2', port: 9001, source: 'at another address' }),
+    ], true);
+    expect(problems.map(({ source, field }) => [source, field])).toEqual([['keeps its port', 'port'], ['does not get it', 'port']]);
   });
 
   test('a client has expired if its owner has', async () => {
