@@ -35,8 +35,9 @@ test('checks that begin again have no earlier state, and checks that have ended 
   expect(after(undefined, { targets: [out('a:1')] })).toBeUndefined();
 });
 
-test('targets that are no longer there are forgotten', () => {
+test('targets that are no longer there are forgotten, and nothing is kept of others', () => {
   const health = after(undefined, { check, targets: [out('a:1'), out('c:1')] });
+  expect([...health?.reports('host', 7, 0) ?? []].flatMap((message) => message.targets.map(({ target }) => target))).toEqual(['a:1']);
   const fewer = after(health, { targets: [] }, ['b:1']);
   expect(fewer?.healthyTargets(targets)).toEqual(targets);
 });
