@@ -29,6 +29,15 @@ async function guessKey({ bridgePort }: ServerProcess, key: string): Promise<voi
   await expect(proveHandshake(socket, { timeoutMs: 5000, role: 'mux', keyId: keyIdOf(key), key, connection: 0, info: {} })).rejects.toThrow(/vkey/);
 }
 
+test('the API has the ports at which the server listens, whatever the settings ask for', async () => {
+  const server = await startServer();
+  expect(await graphql(server, '{ server { bridgePort bridgeTlsPort hostHttpPort hostHttpsPort } }')).toEqual({
+    data: {
+      server: { bridgePort: server.bridgePort, bridgeTlsPort: server.tlsPort, hostHttpPort: server.hostsPort, hostHttpsPort: server.secureHostsPort },
+    },
+  });
+});
+
 test('an address that guesses keys on the bridge is listed for administrators, and freed by them', async () => {
   const server = await startServer();
   for (let n = 0; n < 3; n++) await guessKey(server, `guess ${n}`);
