@@ -56,6 +56,21 @@ test.each([[true, 'Cookie: a=b', 'Set-Cookie: a=b'], [false, 'Cookie: a=b; beego
   },
 );
 
+test.each([
+  ['HTTP/1.1 200 OK', [], false],
+  ['HTTP/1.1 200 OK', ['Connection: close'], true],
+  ['HTTP/1.0 200 OK', [], true],
+  ['HTTP/1.1 103 Early Hints', [], false],
+])('after a response that begins with %s and %j its target takes no further request: %s', (line, fields, last) => {
+  const response = parseResponseHead(Buffer.from([line, 'Content-Length: 0', ...fields, '', ''].join('\r\n')));
+  expect(response && readProxyResponse(response, { method: 'GET', minor: 1, last: false, own: false })).toMatchObject({ last, closes: false });
+});
+
+test('a response whose Connection takes its length away is refused', () => {
+  const response = parseResponseHead(Buffer.from('HTTP/1.1 200 OK\r\nConnection: content-length\r\nContent-Length: 1\r\n\r\n'));
+  expect(() => response && readProxyResponse(response, { method: 'GET', minor: 1, last: false, own: false })).toThrow(HttpSyntaxError);
+});
+
 const name = fc.constantFrom(
   'Connection',
   'connection',

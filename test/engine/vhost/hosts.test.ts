@@ -4,6 +4,7 @@ import { Acme } from '../../../src/engine/acme/acme.ts';
 import { Clients } from '../../../src/engine/client-index.ts';
 import { ClientEntry } from '../../../src/engine/clients.ts';
 import type { WantedHost } from '../../../src/engine/face.ts';
+import { HEAD_LIMITS } from '../../../src/engine/http/head.ts';
 import { ClientUsage } from '../../../src/engine/limits/client-usage.ts';
 import { NO_BYTES, Ticker } from '../../../src/engine/limits/meter.ts';
 import { visitorLists } from '../../../src/engine/limits/visitor-lists.ts';
@@ -226,6 +227,11 @@ test('a connection to a target begins with data, for a request with the credit t
     [{ kind: 'tcp', targets: ['a:1', 'b:1'] }, true, undefined],
   ]);
   expect(joined.map((hooks) => hooks.unread)).toEqual([unread, unread, undefined]);
+});
+
+test('the heads of requests have the limits of the settings, or those of all heads', () => {
+  const vhostHead = { bytes: 1024, fields: 8 };
+  expect([new HostPolicy(environmentOf({ vhostHead })).headLimits, new HostPolicy(environmentOf()).headLimits]).toEqual([vhostHead, HEAD_LIMITS]);
 });
 
 test('a report on the health of a host that is gone is ignored', async () => {
