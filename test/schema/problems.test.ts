@@ -191,6 +191,15 @@ eitherDialect('all problems of an input are reported at once, and nothing is wri
     expect(await problemsOf(api, change, { new: 'another' }, { kind: 'user', userId: user })).toEqual([['currentPassword', 'CURRENT_PASSWORD_WRONG']]);
   });
 
+  test('of two changes of a password at once by the one before, one is refused', async () => {
+    const api = await openTestSchema(databases);
+    const id = await api.id('mutation { createUser(input: { username: "alice", password: "password" }) { id } }');
+    const change = (password: string) =>
+      api.run(`mutation { changePassword(currentPassword: "password", newPassword: "${password}") { id } }`, {}, { kind: 'user', userId: id });
+    const errors = (await Promise.all(['the first', 'the second'].map(change))).flatMap((answer) => answer.errors.map(({ code }) => code));
+    expect(errors).toEqual(['CURRENT_PASSWORD_WRONG']);
+  });
+
   test('null, limits, ids and empty texts among them', async () => {
     const api = await openTestSchema(databases);
     const update = (kind: string) => `mutation ($input: Update${kind}Input!) { update${kind}(id: 1, input: $input) { id } }`;
