@@ -41,6 +41,13 @@ async function fewestStatements(store: TestStore, expected: number, work: () => 
 }
 
 eitherDialect('lists', (databases) => {
+  test('records that are asked for together are those with the ids, and none for one that is unknown', async () => {
+    const api = await openTestSchema(databases);
+    await seedClients(api.services.store, 2);
+    const operation = '{ unknown: client(id: 99) { id } second: client(id: 2) { id } first: client(id: 1) { id } }';
+    expect(await api.ok(operation)).toEqual({ unknown: null, second: { id: 2 }, first: { id: 1 } });
+  });
+
   test('a list of 100 with owners, tunnels and their clients takes the same few statements as a list of one', async () => {
     const api = await openTestSchema(databases);
     await seed(api);
