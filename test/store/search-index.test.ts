@@ -6,7 +6,7 @@ import { clientSource } from '../../src/store/hot/client-page.ts';
 import { Refreshes } from '../../src/store/hot/refreshes.ts';
 import { SearchIndex } from '../../src/store/search/search-index.ts';
 import { searchSql } from '../../src/store/search/search-sql.ts';
-import type { Found, Search } from '../../src/store/search/search.ts';
+import { type Found, pageOf, type Search } from '../../src/store/search/search.ts';
 import { databaseFileName } from '../../src/store/sqlite.ts';
 import { HotConnection } from '../../src/store/sqlite/hot-connection.ts';
 import { Searches } from '../../src/store/sqlite/search.ts';
@@ -338,6 +338,19 @@ describeWith('initdb', 'a table that is too large for the memory, on PostgreSQL'
       asked.mockRestore();
     }
   });
+});
+
+test.each([
+  [false, 1, 1, [2]],
+  [false, 2, undefined, [3]],
+  [false, 4, 1, []],
+  [true, 0, 2, [3, 2]],
+  [true, 2, 5, [1]],
+  [true, 4, 1, []],
+  [true, 4, undefined, []],
+])('of three matches, a page in descending order: %s, from %i, of %s, has %j', (desc, offset, limit, expected) => {
+  const { ids, total } = pageOf([1, 2, 3], { desc, offset, ...(limit !== undefined && { limit }) });
+  expect([Array.from(ids), total]).toEqual([expected, 3]);
 });
 
 test('texts far behind the first row of a segment are found in their rows', () => {
