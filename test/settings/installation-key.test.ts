@@ -69,9 +69,8 @@ test('a file that can be neither written nor removed is named, and the key stays
   keepInstallationKey(dataDir, keyOf(1));
   mkdirSync(path.join(dataDir, 'installation-next.key'));
   for (const use of [keepNextInstallationKey, useNextInstallationKey]) {
-    const refused = expect(() => use(dataDir, keyOf(1)));
-    refused.toThrow(SettingsError);
-    refused.toThrow(/installation-next\.key: ./);
+    expect(() => use(dataDir, keyOf(1))).toThrow(SettingsError);
+    expect(() => use(dataDir, keyOf(1))).toThrow(/installation-next\.key: ./);
   }
   expect(invitationOf(dataDir)).toBe(textOf(1));
 });
