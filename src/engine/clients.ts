@@ -252,7 +252,26 @@ export class ClientEntry {
   }
 
   state(now: number): ClientState {
-    const lastHeardAt = this.session === undefined ? null : Math.round(now - this.session.silence);
-    return { ...this.history.state(now), lastHeardAt, refusals: this.refusals, ...this.traffic };
+    const { connected, connectedSince, secure, end, address, localAddress, version, lastOnlineAt } = this.history.state(now);
+    const { connections, rate, inletRate, exportRate, inletBytes, exportBytes } = this.traffic;
+    // Named one by one: V8 takes a hundred times as long to put two objects together, and a list has a state for each row.
+    return {
+      connected,
+      connectedSince,
+      lastHeardAt: this.session === undefined ? null : Math.round(now - this.session.silence),
+      secure,
+      end,
+      address,
+      localAddress,
+      version,
+      connections,
+      refusals: this.refusals,
+      rate,
+      inletRate,
+      exportRate,
+      inletBytes,
+      exportBytes,
+      lastOnlineAt,
+    };
   }
 }

@@ -91,10 +91,19 @@ export class TunnelRunner implements VisitedTunnel, ClientTunnel {
   }
 
   get state(): TunnelState {
+    const { running, error } = this.#status;
+    const { connections, rate, inletRate, exportRate, inletBytes, exportBytes } = this.traffic;
+    // Named one by one, as in ClientEntry.state.
     return {
-      ...this.#status,
+      running,
+      error,
+      connections,
       refusals: refusalsOf(this.#counted),
-      ...this.traffic,
+      rate,
+      inletRate,
+      exportRate,
+      inletBytes,
+      exportBytes,
       dropped: this.#parts?.server?.dropped ?? 0,
       visitors: this.#parts?.visits?.states ?? [],
       health: this.health?.state(this.#wanted.targets) ?? null,

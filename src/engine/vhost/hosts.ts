@@ -219,11 +219,18 @@ export class Hosts {
     const entry = this.#table.get(id);
     if (!entry) return undefined;
     const error = !entry.enabled ? '' : this.#mayAnswer(entry.wanted) ? blocked(entry.wanted) : OWN_NAME;
+    const { connections, rate, inletRate, exportRate, inletBytes, exportBytes } = entry.traffic;
+    // Named one by one, as in ClientEntry.state.
     return {
       running: entry.enabled && error === '',
       error,
+      connections,
       refusals: entry.refusals,
-      ...entry.traffic,
+      rate,
+      inletRate,
+      exportRate,
+      inletBytes,
+      exportBytes,
       health: entry.health?.state(entry.wanted.targets) ?? null,
     };
   }
