@@ -116,7 +116,7 @@ export class Environment implements PortReserver {
     return this.clientBlocked(clientId);
   }
 
-  /** The same, whatever the server is doing. */
+  /** As {@link blocked}, but only for reasons of the client itself, not because the server starts or stops. */
   clientBlocked(clientId: number): string {
     const entry = this.clients.get(clientId);
     if (!entry) return 'its client does not exist';

@@ -24,7 +24,7 @@ function pair(native: NonNullable<typeof udx>) {
   return { near, far, close };
 }
 
-(udx ? describe : describe.skip)('a stream over UDP', () => {
+(udx ? describe : describe.skip)(`a stream over UDP${udx ? '' : ' (skipped: UDX cannot be loaded here)'}`, () => {
   test('holds little for a reader who waits, and gives everything and its end in the end', async () => {
     if (!udx) throw new Error('it is there');
     const { near, far, close } = pair(udx);

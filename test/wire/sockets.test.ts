@@ -451,6 +451,7 @@ describe.each(backends)('sockets by $name', (backend) => {
     await expect(backend.connect({ host: '127.0.0.1', port, timeoutMs: 1000 })).rejects.toBeInstanceOf(RangeError);
   });
 
+  // Only Linux shows the timers of a connection (/proc/net/tcp).
   (process.platform === 'linux' ? test : test.skip)('both ends ask by keep-alive whether the other one is there, every 15 seconds', async () => {
     const { dialed, accepted } = await pair();
     for (const socket of [dialed, accepted]) socket.attach(IDLE);

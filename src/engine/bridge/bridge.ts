@@ -214,9 +214,10 @@ export class Bridge {
     for (const standby of this.#standbys) standby.close('shutdown');
   }
 
-  /** There are visitors that may open connections. */
+  /** There are visitor programs that may still open connections. */
   get hasVisitors(): boolean {
-    return [...this.#visits.values()].some(({ leaving }) => !leaving);
+    for (const { leaving } of this.#visits.values()) if (!leaving) return true;
+    return false;
   }
 
   /** Ends the sessions of nodes whose secret is no longer accepted. */

@@ -38,11 +38,11 @@ class P2pTunnel implements TunnelServer {
     this.#all = this.#context.targets;
     this.#relay.configure(relayed(wanted));
     if (before.join('\n') === this.#all.join('\n')) return;
-    // If none is healthy, paths get all, as they keep the previous ones below: but none that was removed.
+    // If none is healthy, direct paths get all targets of the edit: they must not go on dialing one that was removed.
     this.#session?.retarget(wanted.id, fitting(wanted.targets.length > 0 ? wanted.targets : this.#all));
   }
 
-  /** If there are no targets, direct paths keep the previous ones: open connections continue, and the agent's dials report the failure. */
+  /** If no target is healthy, direct paths keep the previous ones: open connections continue, and the agent's dials report the failure. */
   useTargets(targets: readonly string[]): void {
     this.#wanted = { ...this.#wanted, targets };
     this.#relay.useTargets?.(targets);

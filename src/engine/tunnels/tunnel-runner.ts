@@ -262,7 +262,7 @@ export class TunnelRunner implements VisitedTunnel, ClientTunnel {
     return keyedModes.includes(mode) && password === '' ? WITHOUT_PASSWORD : RUNNING;
   }
 
-  /** When the server stops, open connections may end by themselves: as long as neither the tunnel nor its client is stopped. */
+  /** While the server stops, open connections may continue: neither the tunnel nor its client is disabled, expired or gone. */
   get #mayContinue(): boolean {
     return this.#wanted.enabled && this.#environment.clientBlocked(this.#wanted.clientId) === '';
   }
