@@ -14,55 +14,61 @@ const where = { root, stamps: path.join(cache, 'stamps') };
 /** What decides on the generated GraphQL code, other than the operations. */
 const generator = ['src/schema/schema.graphql', 'codegen.ts', 'src/prepare/graphql-code.mjs'];
 
-/** The steps after installing packages, in this order: each uses packages and earlier outputs. */
-const steps = [
-  step(
-    'prisma',
-    'generating the database clients',
-    () => run('Generating the database clients', 'node src/prepare/clients.mjs'),
-    () => [...files('prisma', /^[^/\\]+\.prisma$/), ...inRoot('prisma/data-model.mjs', 'src/prepare/clients.mjs')],
-    'src/store/generated/sqlite/client.ts',
-    'src/store/generated/postgresql/client.ts',
-    'src/schema/generated/pothos.ts',
-  ),
-  step(
-    'codegen',
-    'generating the GraphQL operations',
-    () => run('Generating the GraphQL operations', 'node src/prepare/graphql-code.mjs src/legacy/generated/'),
-    () => [...files('src/legacy/operations', /\.graphql$/), ...inRoot(...generator)],
-    'src/legacy/generated/graphql.ts',
-  ),
-  step(
-    'panel-codegen',
-    "generating the panel's GraphQL client",
-    () => run("Generating the panel's GraphQL client", 'node src/prepare/graphql-code.mjs src/panel/generated/'),
-    () => [...files('src/panel', /\.tsx?$/, isOwn), ...inRoot(...generator)],
-    'src/panel/generated/graphql.ts',
-  ),
-  step(
-    'build',
-    'compiling',
-    compile,
-    () => [
-      ...files('src', /\.ts$/, isProgram),
-      ...inRoot(
-        'tsconfig.json',
-        'package.json',
-        'src/prepare/steps.mjs',
-        'src/prepare/agent-file.mjs',
-        'src/prepare/query-compiler.mjs',
-        'src/prepare/leaner-packages.mjs',
-      ),
-    ],
-    'dist/main.js',
-  ),
-  step(
-    'panel',
-    'building the panel',
-    () => run('Building the panel', 'node src/prepare/panel.mjs', { env: { NODE_ENV: 'production' } }),
-    () => [...files('src/panel', /\.(tsx?|css|html|json)$/), ...inRoot('src/prepare/panel.mjs')],
-    'dist/panel/index.html',
-  ),
+/** The stages after installing packages. Each uses packages and what earlier stages have made; the steps of a stage run at the same time. */
+const stages = [
+  [
+    step(
+      'prisma',
+      'generating the database clients',
+      () => run('Generating the database clients', 'node src/prepare/clients.mjs'),
+      () => [...files('prisma', /^[^/\\]+\.prisma$/), ...inRoot('prisma/data-model.mjs', 'src/prepare/clients.mjs')],
+      'src/store/generated/sqlite/client.ts',
+      'src/store/generated/postgresql/client.ts',
+      'src/schema/generated/pothos.ts',
+    ),
+    step(
+      'codegen',
+      'generating the GraphQL operations',
+      () => run('Generating the GraphQL operations', 'node src/prepare/graphql-code.mjs src/legacy/generated/'),
+      () => [...files('src/legacy/operations', /\.graphql$/), ...inRoot(...generator)],
+      'src/legacy/generated/graphql.ts',
+    ),
+    step(
+      'panel-codegen',
+      "generating the panel's GraphQL client",
+      () => run("Generating the panel's GraphQL client", 'node src/prepare/graphql-code.mjs src/panel/generated/'),
+      () => [...files('src/panel', /\.tsx?$/, isOwn), ...inRoot(...generator)],
+      'src/panel/generated/graphql.ts',
+    ),
+  ],
+  [
+    step(
+      'build',
+      'compiling',
+      compile,
+      () => [
+        ...files('src', /\.ts$/, isProgram),
+        ...inRoot(
+          'tsconfig.json',
+          'package.json',
+          'src/prepare/steps.mjs',
+          'src/prepare/agent-file.mjs',
+          'src/prepare/query-compiler.mjs',
+          'src/prepare/leaner-packages.mjs',
+        ),
+      ],
+      'dist/main.js',
+    ),
+  ],
+  [
+    step(
+      'panel',
+      'building the panel',
+      () => run('Building the panel', 'node src/prepare/panel.mjs', { env: { NODE_ENV: 'production' } }),
+      () => [...files('src/panel', /\.(tsx?|css|html|json)$/), ...inRoot('src/prepare/panel.mjs')],
+      'dist/panel/index.html',
+    ),
+  ],
 ];
 
 /**
@@ -70,18 +76,22 @@ const steps = [
  * @param {boolean} forDevelopment whether to install what tests, lint and benchmarks need, too
  */
 export async function prepare(forDevelopment) {
-  if (missingPackages(root, forDevelopment) === undefined && steps.every(({ reason }) => reason() === undefined)) return;
+  if (missingPackages(root, forDevelopment) === undefined && stages.flat().every(({ reason }) => reason() === undefined)) return;
   await withLock(path.join(cache, 'lock'), async () => {
     const missing = missingPackages(root, forDevelopment);
     if (missing !== undefined) {
       say(`installing packages (${missing.why}) ...`);
       await install(missing);
     }
-    for (const { doing, reason, run: make } of steps) {
-      const why = reason();
-      if (why === undefined) continue;
-      say(`${doing} (${why}) ...`);
-      await make();
+    for (const stage of stages) {
+      const made = await Promise.allSettled(stage.map(async ({ doing, reason, run: make }) => {
+        const why = reason();
+        if (why === undefined) return;
+        say(`${doing} (${why}) ...`);
+        await make();
+      }));
+      const failed = made.find(({ status }) => status === 'rejected');
+      if (failed !== undefined) throw failed.reason; // after the others have ended, since the lock is released then
     }
   });
 }
