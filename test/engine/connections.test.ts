@@ -1,11 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { ClientUsage } from '../../src/engine/limits/client-usage.ts';
 import { Meter, NO_BYTES, Ticker } from '../../src/engine/limits/meter.ts';
+import { VisitorTrace } from '../../src/engine/limits/visitor-trace.ts';
 import { Visitors } from '../../src/engine/limits/visitors.ts';
 import { Connections } from '../../src/engine/tunnels/connections.ts';
 import type { StreamHooks } from '../../src/wire/stream.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 import { eventually } from '../support/eventually.ts';
+import { LogRecorder } from '../support/log-recorder.ts';
 import { closed, roundTrip, startEcho, startTarget, visit } from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
 
@@ -54,17 +56,19 @@ test.each(
     ['connections', { limits: { maxConnections: 1 } }],
     ['agentCapacity', {}],
   ] as const,
-)('a connection that is refused for the cause %s is counted for tunnel and client, reset, and over', (cause, { shares, limits }: Partial<Tight>) => {
+)('a connection that is refused for the cause %s is counted for tunnel and client, traced, reset, and over', (cause, { shares, limits }: Partial<Tight>) => {
   const ticker = new Ticker();
   const tunnel = new Meter(ticker, 'tunnel', 1, NO_BYTES);
   const client = new ClientUsage(ticker, { ...CLIENT, ...limits }, NO_BYTES, () => undefined);
   client.connections = 1;
   const socket = new EmptySocket();
   let over = 0;
-  const visitors = new Visitors(shares);
+  const trace = new LogRecorder();
+  const visitors = new Visitors(shares, undefined, VisitorTrace.of(trace.logger));
   new Connections(tunnel, visitors).carry(socket, { open: () => undefined }, client, Buffer.alloc(0), { onOver: () => over++ });
   expect([socket.destroyed, over, tunnel.connections, client.connections, visitors.open]).toEqual([true, 1, 0, 1, 0]);
   expect([tunnel.refusals, client.refusals]).toEqual([{ [cause]: 1 }, { [cause]: 1 }]);
+  expect(trace.entries).toEqual([expect.objectContaining({ msg: 'refused', clientId: CLIENT.id, cause })]);
 });
 
 interface Tight {
@@ -76,7 +80,8 @@ test('a connection to another server is limited, counted and listed there: here 
   const ticker = new Ticker();
   const client = new ClientUsage(ticker, { ...CLIENT, maxConnections: 1 }, NO_BYTES, () => undefined);
   client.connections = 1;
-  const visitors = new Visitors();
+  const trace = new LogRecorder();
+  const visitors = new Visitors(undefined, undefined, VisitorTrace.of(trace.logger));
   for (const kind of ['tunnel', 'host'] as const) {
     const meter = new Meter(ticker, kind, 7, NO_BYTES);
     const socket = new EmptySocket();
@@ -85,7 +90,7 @@ test('a connection to another server is limited, counted and listed there: here 
       elsewhere: true,
       open: (...given: unknown[]) => {
         opened.push(given);
-        return { over: false, join: (_local: unknown, hooks: StreamHooks) => void joined.push(hooks), reset: () => undefined };
+        return { id: 9, over: false, join: (_local: unknown, hooks: StreamHooks) => void joined.push(hooks), reset: () => undefined };
       },
     };
     let over = 0;
@@ -94,6 +99,10 @@ test('a connection to another server is limited, counted and listed there: here 
     expect([visitors.open, over, meter.connections, client.connections, client.open.size, joined[0]?.unread]).toEqual([1, 0, 0, 1, 0, unread]);
     joined[0]?.onClose?.();
     expect([visitors.open, over]).toEqual([0, 1]);
+    expect(trace.entries.splice(0)).toEqual([
+      expect.objectContaining({ msg: 'opened', clientId: CLIENT.id, stream: 9, elsewhere: true }),
+      expect.objectContaining({ msg: 'closed', reason: 'both sides have ended' }),
+    ]);
   }
 });
 

@@ -100,6 +100,7 @@ test('visitors of UDP and of proxies are followed, too', async () => {
   const udp = await openTunnel(server, { mode: 'udp', targets: [(await udpEcho()).address] });
   expect(String(await (await udpPeer()).ask('ping', udp.port))).toBe('ping');
   expect(wayOf(trace, 1)).toEqual(['accepted', 'admitted', 'opened']);
+  expect(trace.entries[0]).toMatchObject({ by: `tunnel ${udp.id}`, type: 'udp', address: '127.0.0.1', port: expect.any(Number) });
   const proxy = await openTunnel(server, { mode: 'httpProxy' });
   const target = await startWeb();
   const request = http.get({ host: '127.0.0.1', port: proxy.port, path: `http://${target}/`, agent: false });
