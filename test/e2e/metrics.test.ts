@@ -15,7 +15,7 @@ const shownSchema = z.object({ viewer: z.object({ name: z.string() }), server: z
 const environment = {
   ...{ ADIT_ALLOW_LOCAL_PROXY: 'true', ADIT_ALLOW_PORTS: '1000-65535', ADIT_ADMIN_USERNAME: 'root', ADIT_AUTH_CRYPT_KEY: 'short' },
   ...{ ADIT_AUDIT_DAYS: '11', ADIT_TRAFFIC_MINUTE_DAYS: '12', ADIT_TRAFFIC_HOUR_DAYS: '13', ADIT_TRAFFIC_DAY_DAYS: '14' },
-  ...{ ADIT_ACME: 'true', ADIT_ACME_DIRECTORY: 'https://acme.test/directory' },
+  ...{ ADIT_ACME: 'true', ADIT_ACME_DIRECTORY: 'https://acme.test/directory', ADIT_LOG_LEVEL: 'visitors:debug,info' },
 };
 
 test('only administrators can read the metrics, in the Prometheus format; the server shows its settings and ports, limits connections, and ends subscriptions when it stops', async () => {
@@ -73,6 +73,21 @@ test('only administrators can read the metrics, in the Prometheus format; the se
     retention: { auditDays: 11, trafficMinuteDays: 12, trafficHourDays: 13, trafficDayDays: 14 },
   }]);
   expect(server.child.output).toMatch(/ WARN +server: auth_crypt_key is not 16 bytes long/);
+  await fetch(`http://127.0.0.1:${server.hostsPort}/`);
+  await fetch(`http://127.0.0.1:${server.httpPort}/login/verify`, { method: 'POST', body: new URLSearchParams({ username: 'alice', password: 'wrong' }) });
+  // Each module writes what docs/operation.md says.
+  for (
+    const entry of [
+      'server: socket backend',
+      'store: database migrated',
+      'engine: a request was refused',
+      'bridge: agent connected',
+      'visitors: accepted',
+      'schema: a login failed',
+    ]
+  ) {
+    expect(server.child.output).toContain(` ${entry}`);
+  }
 
   const crowd = Array.from({ length: 520 }, () => net.connect(server.httpPort, '127.0.0.1').on('error', () => {}));
   await eventually(() => crowd.filter(({ destroyed }) => destroyed).length, (count) => count >= 8);

@@ -36,6 +36,20 @@ test("each module's log has its own level, and its children have it too", () => 
   }
 });
 
+test('entries go to stderr, in lines of JSON with the same fields if the format is json', () => {
+  const [out, err] = [process.stdout, process.stderr].map((stream) => jest.spyOn(stream, 'write').mockImplementation(() => true));
+  try {
+    for (const logFormat of ['text', 'json'] as const) createLogs({ logLevel: parseLogLevels('info'), logFormat })('bridge').info({ port: 1 }, 'listening');
+    const [text = '', json = ''] = err?.mock.calls.map(([written]) => String(written)) ?? [];
+    expect(text).toMatch(/^\S+ INFO {2}bridge: listening port=1\n$/);
+    expect(JSON.parse(json)).toEqual({ time: expect.any(String), level: 'info', module: 'bridge', msg: 'listening', port: 1 });
+    expect([json.indexOf('\n'), err?.mock.calls.length, out?.mock.calls]).toEqual([json.length - 1, 2, []]);
+  } finally {
+    out?.mockRestore();
+    err?.mockRestore();
+  }
+});
+
 test('an error brings its stack', () => {
   expect(line({ msg: 'failed', err: { type: 'Error', message: 'no', stack: 'Error: no\n  at here' } }))
     .toBe(`${time} INFO  failed\n    Error: no\n      at here\n`);
