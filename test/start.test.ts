@@ -21,6 +21,7 @@ import { runServer } from '../src/server.ts';
 import { loadSettings, readSettings } from '../src/settings/load.ts';
 import { SettingsError } from '../src/settings/settings-error.ts';
 import { startError } from '../src/start-error.ts';
+import { stopSignal } from '../src/stop-signal.ts';
 import { StoreError } from '../src/store/errors.ts';
 import { StateSaver } from '../src/store/state-saver.ts';
 import type { SharedPorts } from '../src/wire/shared-ports.ts';
@@ -107,6 +108,29 @@ test('a start that ends since the database has gone names the database; other er
   const system = Object.assign(new Error('no port'), { code: 'ECONNREFUSED', syscall: 'connect' });
   for (const other of [new Error('a bug'), system, new StoreError('known'), 'thrown']) expect(startError(other, url)).toBe(other);
   expect(startError(gone, '')).toBe(gone);
+});
+
+test.each(['SIGTERM', 'SIGINT'] as const)('%s stops a program, and ends it at once if it comes again', async (signal) => {
+  const before = process.listeners(signal);
+  const own = () => process.listeners(signal).filter((listener) => !before.includes(listener));
+  const exit = jest.spyOn(process, 'exit').mockImplementation(() => {
+    throw new Error('it has ended');
+  });
+  const log = new LogRecorder();
+  const signals = ['SIGTERM', 'SIGINT'] as const;
+  const others = signals.map((each) => process.listeners(each));
+  try {
+    const stopped = stopSignal(log.logger);
+    const [listener] = own();
+    listener?.(signal);
+    await stopped;
+    expect(exit).not.toHaveBeenCalled();
+    expect(() => listener?.(signal)).toThrow('it has ended');
+    expect([exit.mock.calls, log.entries.map(({ msg }) => msg)]).toEqual([[[1]], ['stopped at once']]);
+  } finally {
+    for (const [at, each] of signals.entries()) for (const added of process.listeners(each)) if (!others[at]?.includes(added)) process.off(each, added);
+    exit.mockRestore();
+  }
 });
 
 test('settings of seconds are milliseconds to the engine, and each is its own', () => {

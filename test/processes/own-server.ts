@@ -4,7 +4,7 @@ import process from 'node:process';
 import { ownProcess } from '../../src/processes/own-process.ts';
 import { listenOn } from '../../src/wire/listen-on.ts';
 
-/* A server process that only has ports, for run-processes.test.ts: it notes what it sees in a file. What it does: FAIL, STUCK and DIE name the process that cannot start, whose event loop stops the first time, or that is killed when it is to end. */
+/* A server process that only has ports, for run-processes.test.ts: it notes what it sees in a file. What it does: FAIL, END, STUCK and DIE name the process that cannot start, that cannot be started again, whose event loop stops the first time, or that is killed when it is to end. */
 
 const [, , file = '', port = '', reserved = ''] = process.argv;
 const given = { notify: process.env['NOTIFY_SOCKET'] ?? '', watchdog: process.env['WATCHDOG_USEC'] ?? '' };
@@ -18,6 +18,7 @@ function note(event: string): void {
 
 note(`starts as ${process.pid} with ${JSON.stringify(given)} ${Object.keys(process.env).filter((name) => name.startsWith('NUMBER_OF')).join()}`);
 if (process.env['FAIL'] === String(number)) process.exit(3);
+if (process.env['END'] === String(number) && readFileSync(file, 'utf8').split(`${number} starts`).length > 2) process.exit(4);
 process.on('SIGHUP', () => note('is to reload'));
 const server = net.createServer((socket) => socket.end(String(number)));
 await listenOn(server, { host: '127.0.0.1', port: Number(port), share: ports.of('tunnel') });

@@ -141,6 +141,28 @@ test('at a stop, a process that has ended is not started again, and one that is 
   expect(log.entries.at(-1)).toMatchObject({ level: 50, process: 1, how: 'SIGKILL', msg: 'a server process was not stopped in an orderly way' });
 });
 
+test('a process that keeps ending is started again after up to 30 s, and after 1 s if it has run for a minute', async () => {
+  const { log, ended, written, pidOf, stop } = await start({ END: '2' });
+  await eventually(written, (text) => text.includes('line of 2'));
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'setInterval', 'clearInterval', 'performance'] });
+  undo.push(() => void jest.useRealTimers());
+  const now = performance.now.bind(performance);
+  let minutes = 0;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + 60_000 * minutes);
+  undo.push(() => clock.mockRestore());
+  process.kill(pidOf(2), 'SIGKILL');
+  const waits: unknown[] = [];
+  for (let seen = 0; waits.length < 9; seen = log.entries.length) {
+    waits.push((await log.line(/^a server process has ended: it is started again$/, seen))['restartMs']);
+    jest.advanceTimersByTime(30_000);
+    if (waits.length === 7) minutes++;
+  }
+  expect(waits).toEqual([1000, 2000, 4000, 8000, 16_000, 30_000, 30_000, 1000, 2000]);
+  jest.useRealTimers();
+  stop();
+  await ended;
+});
+
 test('if a process cannot start, all end with its exit code', async () => {
   const { log, ended, notes, written } = await start({ FAIL: '2', WATCHDOG_USEC: '3000' });
   expect(await ended).toBe(3);
