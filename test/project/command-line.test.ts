@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
 import path from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -10,6 +10,7 @@ import { programOf, quickStart } from '../support/processes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const directory = temporaryDirectory();
+const root = path.resolve(import.meta.dirname, '../..');
 
 interface Outcome {
   code: number;
@@ -17,10 +18,10 @@ interface Outcome {
   stderr: string;
 }
 
-/** Runs the compiled program in an empty directory and environment. */
-function adit(args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Outcome> {
+/** Runs the compiled program in an empty directory and environment. @param words its file, if it is run in another way */
+function adit(args: readonly string[], environment: Readonly<Record<string, string>> = {}, words = [...quickStart, programOf()]): Promise<Outcome> {
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [...quickStart, programOf(), ...args], {
+    const child = execFile(process.execPath, [...words, ...args], {
       cwd: directory,
       env: { PATH: process.env['PATH'] ?? '', ...environment },
     }, (_, stdout, stderr) => {
@@ -48,6 +49,15 @@ describe('the command line', () => {
       'adit: --colour: unknown setting; "adit server --help" lists them (command line)',
       'adit: --also: unknown setting; "adit server --help" lists them (command line)',
     ]);
+  });
+
+  test.each([['npx adit', 'src/adit.mjs', 'server'], ['npm start', 'src/prepare.mjs', 'start']])('is that of %s, with all flags', async (_, file, command) => {
+    const { code, stdout } = await adit([command, '--print-config', '--http-port', '81'], {}, [path.join(root, file)]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^http_port = 81 /m)]);
+  });
+
+  test('is run by npm start with fewer arenas of memory', () => {
+    expect(JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).scripts.start).toBe('MALLOC_ARENA_MAX=2 exec node src/prepare.mjs start');
   });
 
   test('prints the settings without starting anything or leaving anything behind', async () => {
