@@ -21,7 +21,7 @@ interface Expected {
   /** Makes the records different first. */
   readonly given?: string;
   /** Prepares more than records. */
-  readonly prepare?: (api: Api) => void;
+  readonly prepare?: (api: Api) => void | Promise<void>;
   /** It is about no record of somebody's. */
   readonly ofAll?: true;
 }
@@ -83,7 +83,14 @@ const expected: Readonly<Record<string, Expected>> = {
     field: () => 'lockoutsChanged { kind source }',
     reported: () => [[{ kind: 'ADDRESS', source: lockedAddress }]],
   },
-  nodesEverySecond: { least: 'administrator', ofAll: true, repeats: true, field: () => 'nodesEverySecond { name }', reported: () => [[]] },
+  nodesEverySecond: {
+    least: 'administrator',
+    ofAll: true,
+    repeats: true,
+    prepare: async ({ store }) => void await store.node.join({ name: 'one', address: '', linkPort: 1, tlsPort: 2, version: '1.2.3' }),
+    field: () => 'nodesEverySecond { name version }',
+    reported: () => [[{ name: 'one', version: '1.2.3' }]],
+  },
   problemsChanged: {
     least: 'client login',
     ofAll: true,
@@ -141,7 +148,7 @@ async function next(subscription: Subscription): Promise<unknown> {
 test.each(Object.entries(expected).map(([name, rule], at) => [name, rule, at] as const))('%s', async (_name, rule, at) => {
   const { api, as } = await openWorld(await apis.start());
   if (rule.given !== undefined) await api.store.db.$executeRawUnsafe(rule.given);
-  rule.prepare?.(api);
+  await rule.prepare?.(api);
   for (const id of [1, 2, 3]) {
     api.engine.clients.set(id, onlineState({ inletBytes: 100 * id }));
   }

@@ -12,7 +12,12 @@ test('SIGTERM lets an open connection finish, refuses new ones, and ends with ex
   const program = path.join(directory, 'systemd-notify');
   writeFileSync(program, `#!/bin/sh\necho "$*" >>${calls}\n`);
   chmodSync(program, 0o755);
-  const environment = { NOTIFY_SOCKET: '/run/notify', PATH: `${directory}:${process.env['PATH']}`, ADIT_LOG_LEVEL: 'visitors:debug,info' };
+  const environment = {
+    NOTIFY_SOCKET: '/run/notify',
+    PATH: `${directory}:${process.env['PATH']}`,
+    ADIT_LOG_LEVEL: 'visitors:debug,info',
+    ADIT_LEAVE_SECONDS: '0',
+  };
   expect(await expectDrained({ environment })).toMatch(/ DEBUG visitors: /);
   expect(readFileSync(calls, 'utf8')).toMatch(/^(--ready MAINPID=\d+\n){2}STOPPING=1\n$/);
 });

@@ -205,6 +205,27 @@ test('the use of a token is noted once a minute; the log names 50 tokens from be
   expect(api.logged).toMatchObject([{ count: 51, tokens: ids.map((id) => ({ id })) }]);
 });
 
+test('while the disk of the database is full, tokens and sessions still work, and nobody can log in', async () => {
+  let now = Date.UTC(2030, 0, 1);
+  const api = await openTestSchema(databases, {}, () => now);
+  const { services } = api;
+  const { token, hash } = newToken();
+  await services.store.db.apiToken.create({ data: { name: 'one', hash, secrets: false } });
+  const sessions = new Sessions(services, settings);
+  const cookie = await sessions.open({ kind: 'admin' }, '192.0.2.1');
+  now += 60_000; // their use is to be noted
+  const full = Object.assign(new Error('no room'), { code: '53100' });
+  const transaction = jest.spyOn(services.store, 'transaction').mockRejectedValue(full);
+  try {
+    expect(await tokenCaller(services, token, now)).toMatchObject({ by: 'token' });
+    expect(await sessions.caller(cookie)).toMatchObject({ by: 'session' });
+    await expect(sessions.open({ kind: 'admin' }, '192.0.2.1')).rejects.toBe(full);
+    expect(api.logged).toMatchObject(['token', 'session'].map((what) => ({ msg: `the time when a ${what} was last used could not be stored` })));
+  } finally {
+    transaction.mockRestore();
+  }
+});
+
 test('guesses of the current password are throttled by address and by user; of two changes with the same one, the second fails', async () => {
   const api = await openTestSchema(databases);
   const { attempts, store: { db } } = api.services;

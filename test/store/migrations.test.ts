@@ -94,6 +94,7 @@ eachDialect('migrations', (databases) => {
     await run(database, [one, adding]);
     expect(await run(database, [one])).toEqual([]);
     expect(await tables(database)).toContain('two');
+    expect(['0002_add_two', '0002_two_add_three', '0002_additions', 'add_two'].map(onlyAdds)).toEqual([true, false, false, false]);
   });
 
   test('of the program that claim to only add do so', async () => {

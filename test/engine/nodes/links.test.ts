@@ -1,6 +1,6 @@
 import net from 'node:net';
 import process from 'node:process';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { LinkKeys } from '../../../src/engine/bridge/link-keys.ts';
 import { LocalFace } from '../../../src/engine/local-face.ts';
 import { HomeOpener } from '../../../src/engine/nodes/home-opener.ts';
@@ -221,6 +221,10 @@ test('the secret of the links is changed without ending a session between nodes 
 test('a secret that is changed twice within the time for which the previous one is accepted stays the last one', async () => {
   const { engine: { nodes } } = await startNode('one');
   if (!nodes) throw new Error('there is a node');
+  const timers = jest.spyOn(globalThis, 'setTimeout');
+  nodes.useKey('the first secret');
+  expect(timers.mock.calls.map(([, ms]) => ms)).toContain(10_000);
+  timers.mockRestore();
   nodes.useKey('the second secret', undefined, 20);
   nodes.useKey('the third secret', undefined, 200);
   const from = performance.now();
