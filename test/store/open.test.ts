@@ -86,9 +86,12 @@ eachDialect('an opened store', (databases) => {
     expect(await store.db.$queryRaw`SELECT current_setting('lock_timeout') AS wait`).toEqual([{ wait: '5s' }]);
     const asked = jest.spyOn(pg.Pool.prototype, 'query');
     try {
+      await store.clientPage({ offset: 0 });
       await store.clientPage({ offset: 0, search: 'x' });
       const pools = asked.mock.contexts.map((pool) => pool instanceof pg.Pool ? pool.options : undefined);
       expect(pools).toContainEqual(expect.objectContaining({ max: 2, statement_timeout: 2000, idleTimeoutMillis: 8000 }));
+      // With those of the presence and of migrations 14, as docs/scaling.md says.
+      expect([...new Set(pools.map((options) => options?.max))].toSorted()).toEqual([10, 2]);
     } finally {
       asked.mockRestore();
     }
