@@ -12,6 +12,7 @@ import { runProcesses } from '../../src/processes/run-processes.ts';
 import { covering } from '../support/certificates.ts';
 import { Child, endChildren } from '../support/child.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
+import { freePortRange } from '../support/free-port.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { startPostgresql, type PostgresqlServer } from '../support/postgresql.ts';
 import { childrenOf, holdersOf, openFilesOf } from '../support/process-group.ts';
@@ -120,10 +121,19 @@ describeWith('initdb', 'several processes of one server', () => {
   afterAll(() => postgresql.stop());
 
   test('are one: agents are spread over them, and all traffic and calls go through the same ports', async () => {
-    const server = await startProcesses(await postgresql.createDatabase());
+    const linkPort = await freePortRange(COUNT);
+    const server = await startProcesses(await postgresql.createDatabase(), { ADIT_BRIDGE_HOST: '0.0.0.0', ADIT_LINK_PORT: String(linkPort) });
     const { child } = server;
     expect(child.output.match(/is ready/g)).toHaveLength(1 + COUNT);
-    expect(child.output).toMatch(/\nNode node1-1 is ready: process 1 of 2, .*\nNode node1-2 is ready: process 2 of 2, /);
+    const [one, two] = [linkPort, linkPort + 1];
+    expect(child.output).toMatch(
+      new RegExp(`\\nNode node1-1 is ready: process 1 of 2, .* port ${one}\\nNode node1-2 is ready: process 2 of 2, .* port ${two}\\n`),
+    );
+    // Only the processes reach each other there.
+    for (const port of [one, two]) {
+      (await visit(port)).destroy();
+      expect(await refusal(port, '127.0.0.2')).toBe('ECONNREFUSED');
+    }
     const body = randomBytes(200_000);
     const origin = await startOrigin(body);
     const [echo, datagrams] = [await startEcho(), await udpEcho()];
