@@ -7,6 +7,7 @@ import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import { expect, jest, test } from '@jest/globals';
 import * as z from 'zod';
+import { Departure } from '../src/departure.ts';
 import { engineSettings } from '../src/engine-settings.ts';
 import { addressOf, close, listen } from '../src/http/listening.ts';
 import { GENERATE_CERTIFICATE, ownCommand, ownProgram } from '../src/own-program.ts';
@@ -18,17 +19,20 @@ import { newProgram, runProgram } from '../src/program.ts';
 import { retentionOf } from '../src/retention.ts';
 import { notifyServiceManager } from '../src/service-manager.ts';
 import { runServer } from '../src/server.ts';
+import { UnappliedChanges } from '../src/schema/writes/unapplied-changes.ts';
 import { loadSettings, readSettings } from '../src/settings/load.ts';
 import { SettingsError } from '../src/settings/settings-error.ts';
 import { startError } from '../src/start-error.ts';
 import { stopSignal } from '../src/stop-signal.ts';
+import { CommitFollower } from '../src/store/commit-follower.ts';
 import { StoreError } from '../src/store/errors.ts';
+import { Nodes } from '../src/store/nodes.ts';
 import { StateSaver } from '../src/store/state-saver.ts';
 import type { SharedPorts } from '../src/wire/shared-ports.ts';
 import { covering } from './support/certificates.ts';
 import { eventually } from './support/eventually.ts';
 import { LogRecorder } from './support/log-recorder.ts';
-import { authKey, write } from './support/processes.ts';
+import { authKey, metrics, write } from './support/processes.ts';
 import { graphql } from './support/several-servers.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
 
@@ -279,7 +283,7 @@ test('child processes run the same program with the same flags of Node, except t
   }
 });
 
-test('a server does not store counters from before a reset of traffic', async () => {
+test('a server does not store counters from before a reset of traffic, and its metrics have its own figures', async () => {
   const [cert, key] = [path.join(directory, 'bridge.crt'), path.join(directory, 'bridge.key')];
   writeFileSync(cert, covering.certificate);
   writeFileSync(key, covering.key);
@@ -305,6 +309,21 @@ test('a server does not store counters from before a reset of traffic', async ()
     const id = await write(server, '/client/add/', { vkey: 'the key of the agent' });
     await graphql(server, `mutation { resetClientTraffic(id: "${id}") { id } }`);
     expect(reset.mock.calls).toEqual([['client', id]]);
+    const figures: ReadonlyArray<readonly [object, string, unknown]> = [
+      [CommitFollower.prototype, 'figures', { seq: 7, lagMs: 2500 }],
+      [Departure.prototype, 'draining', true],
+      [UnappliedChanges.prototype, 'size', 3],
+      [Nodes.prototype, 'own', { load: 0.25 }],
+    ];
+    const before = figures.map(([of, name]) => Object.getOwnPropertyDescriptor(of, name) ?? {});
+    for (const [of, name, value] of figures) Object.defineProperty(of, name, { configurable: true, get: () => value });
+    const text = await metrics(server).finally(() => {
+      for (const [at, [of, name]] of figures.entries()) Object.defineProperty(of, name, before[at] ?? {});
+    });
+    const seen = Object.fromEntries(text.split('\n').filter((line) => /^adit_(change|draining|load|unapplied)/.test(line)).map((line) => line.split(' ')));
+    expect(seen).toEqual({
+      ...{ adit_change_log_position: '7', adit_change_log_lag_seconds: '2.5', adit_draining: '1', adit_load: '0.25', adit_unapplied_changes: '3' },
+    });
   } finally {
     // Only the server's own: the process has other suites.
     for (const [signal, listeners] of before) {

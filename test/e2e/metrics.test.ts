@@ -20,7 +20,7 @@ const environment = {
 
 test('only administrators can read the metrics, in the Prometheus format; the server shows its settings and ports, limits connections, and ends subscriptions when it stops', async () => {
   const began = Date.now();
-  const { server, tunnel } = await serve((await startEcho()).address, { client: { max_conn: 1 }, environment });
+  const { server, tunnel, agent } = await serve((await startEcho()).address, { client: { max_conn: 1 }, environment });
   // What the engine knows is stored before it is counted.
   const counted = await graphql(server, '{ server { counts { clients { connected } tunnels { running } } } }');
   expect(counted).toEqual({ server: { counts: { clients: { connected: 1 }, tunnels: { running: 1 } } } });
@@ -88,6 +88,7 @@ test('only administrators can read the metrics, in the Prometheus format; the se
   ) {
     expect(server.child.output).toContain(` ${entry}`);
   }
+  expect(agent.output).toContain(' agent: connected to');
 
   const crowd = Array.from({ length: 520 }, () => net.connect(server.httpPort, '127.0.0.1').on('error', () => {}));
   await eventually(() => crowd.filter(({ destroyed }) => destroyed).length, (count) => count >= 8);

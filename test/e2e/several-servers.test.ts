@@ -54,8 +54,9 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
       expect(state.inletBytes).toBe(state.exportBytes);
     }
     // The agent is at another server.
-    const { port } = await startVisitorProcess(one, 'secret', 'secret word');
-    expect(await roundTrip(await visit(port), 'psst')).toBe('psst');
+    const visitors = await startVisitorProcess(one, 'secret', 'secret word');
+    expect(visitors.child.output).toContain(' agent: connected to');
+    expect(await roundTrip(await visit(visitors.port), 'psst')).toBe('psst');
     expect(await graphql(two, '{ nodes { name alive agents } }')).toEqual({
       nodes: servers.map(({ name }) => ({ name, alive: true, agents: expect.any(Number) })),
     });
@@ -63,5 +64,7 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
       code: 0,
       output: expect.stringMatching(new RegExp(`^NAME +ADDRESS +VERSION .*\\nnode1 +127\\.0\\.0\\.1:${one.bridgePort} +\\S+ .* yes .*\\nnode2 .* yes `)),
     });
+    one.child.kill('SIGTERM');
+    expect(await one.child.says(/stopping: load balancers, agents and visitor programs have (\d+) s/)).toMatchObject({ 1: '0' });
   });
 });

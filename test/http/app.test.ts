@@ -17,10 +17,12 @@ test('an unknown path is answered in the legacy format', async () => {
 
 test('everything moves below the base path, and nothing is left outside', async () => {
   const app = await start({ settings: { basePath: '/a/b', trustedProxies: [] } });
-  for (const path of ['/', '/healthz', '/login/index']) expect((await fetch(`${app.url}${path}`)).status).toBe(200);
+  for (const path of ['/', '/healthz', '/login/index', '/agent/adit-agent.mjs']) expect((await fetch(`${app.url}${path}`)).status).toBe(200);
   expect(await (await app.graphql({ query: '{ server { version } }' })).json()).toEqual({ data: { server: { version: '1.2.3' } } });
   const outside = new URL(app.url).origin;
-  for (const path of ['/', '/healthz', '/graphql', '/api', '/openapi.json']) expect((await fetch(`${outside}${path}`, { headers: basic() })).status).toBe(404);
+  for (const path of ['/', '/healthz', '/graphql', '/api', '/openapi.json', '/metrics', '/agent/adit-agent.mjs']) {
+    expect((await fetch(`${outside}${path}`, { headers: basic() })).status).toBe(404);
+  }
 });
 
 test('answers say that nothing may be loaded or framed, and not what serves them', async () => {
