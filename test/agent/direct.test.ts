@@ -10,10 +10,14 @@ import { PathKey, Probe } from '../../src/agent/direct/path-key.ts';
 import { secureDirect } from '../../src/agent/direct/secure.ts';
 import { Signal } from '../../src/agent/direct/signal.ts';
 import { loadUdx } from '../../src/agent/direct/udx.ts';
+import { StunServer } from '../../src/engine/stun-server.ts';
 import { MAX_CANDIDATES } from '../../src/wire/direct-messages.ts';
+import { joinedEnds } from '../../src/wire/joined-ends.ts';
+import { Mux } from '../../src/wire/mux.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
-import type { ByteSocket } from '../../src/wire/socket.ts';
+import type { ByteSocket, OnDialled } from '../../src/wire/socket.ts';
 import { stunMapped, stunRequest, stunResponse } from '../../src/wire/stun.ts';
+import { EmptySocket } from '../support/empty-socket.ts';
 import { eventually } from '../support/eventually.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 
@@ -130,6 +134,46 @@ test('an agent has at most 1,000 direct paths, with attempts; one that ends make
   for (const attempt of attempts) attempt.destroy();
   host.close();
 });
+
+const canMeet = udx !== undefined && Object.values(os.networkInterfaces()).some((list) => list?.some(({ internal, family }) => !internal && family === 'IPv4'));
+(canMeet ? test : test.skip)(
+  `an agent dials at most 1,024 targets for one direct path at the same time${canMeet ? '' : ": this machine has no UDX, or no address but the loopback's"}`,
+  async () => {
+    const dialed: OnDialled[] = [];
+    const log = new LogRecorder().logger;
+    const stun = new StunServer({ sockets: netBackend, log, host: '127.0.0.1', port: 0 });
+    const stunPorts = await stun.ports();
+    const host = new DirectHost({
+      sockets: { ...netBackend, dial: (_, onDialled) => void dialed.push(onDialled) },
+      log,
+      server: '127.0.0.1',
+      send: () => undefined,
+      hold: () => () => undefined,
+    });
+    const signal = new Signal();
+    const [visitors, agents] = joinedEnds();
+    visitors.join(signal);
+    host.accept({ kind: 'direct', tunnelId: 1, password: 'p', targets: ['127.0.0.1:1'], stunPorts: [...stunPorts] }, agents);
+    const { socket, life } = await openPath({ role: 'visitor', password: 'p', signal, server: '127.0.0.1', stunPorts: [], preferred: 'udp' });
+    const visitor = new Mux(socket, 'server', { onOpen: () => undefined, onControl: () => undefined, onClose: () => undefined }, life);
+    const open = () => {
+      const end = new EmptySocket();
+      visitor.open(Buffer.alloc(0))?.join(end);
+      return end;
+    };
+    const first = Array.from({ length: 1024 }, open);
+    const excess = open();
+    await eventually(() => excess.destroyed, (reset) => reset);
+    expect([dialed.length, first.filter(({ destroyed }) => destroyed).length]).toEqual([1024, 0]);
+    dialed[0]?.(new Error('refused'));
+    await eventually(() => first[0]?.destroyed, (reset) => reset === true);
+    open();
+    await eventually(() => dialed.length, (count) => count > 1024);
+    visitor.close('');
+    host.close();
+    await stun.close();
+  },
+);
 
 describe('the words of the peer', () => {
   const hello = { type: 'hello', nonce: 'ab'.repeat(32), ways: ['udp'], streamId: 1, stunPorts: [] };
