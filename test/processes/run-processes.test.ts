@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -70,7 +70,7 @@ async function start(environment: Readonly<Record<string, string>> = {}) {
     for (const pid of left) process.kill(pid, 'SIGKILL');
   });
   const pidOf = (number: number) => Number([...written.matchAll(/^line of (\d): (\d+)$/gm)].findLast(([, of]) => of === String(number))?.[2]);
-  return { port, log, ended, notes, written: () => written, pidOf, stop };
+  return { file, port, log, ended, notes, written: () => written, pidOf, stop };
 }
 
 /** Which process answers. */
@@ -84,8 +84,14 @@ async function answerOf(port: number): Promise<string> {
 test('the first process starts alone, then the others; they share a port, have others alone, and one that is stuck, or ends, is started again, until all are to end', async () => {
   const timers = jest.spyOn(globalThis, 'setInterval');
   undo.push(() => timers.mockRestore());
-  const { port, log, ended, notes, written, pidOf, stop } = await start({ NOTIFY_SOCKET: '/nowhere/notify', WATCHDOG_USEC: '6000000', STUCK: '2' });
+  const { PATH } = process.env;
+  undo.push(() => void Object.assign(process.env, { PATH }));
+  const systemd = { NOTIFY_SOCKET: '/nowhere/notify', WATCHDOG_USEC: '6000000', PATH: `${directory}:${PATH}` };
+  const { file, port, log, ended, notes, written, pidOf, stop } = await start({ ...systemd, STUCK: '2' });
+  const calls = path.join(directory, 'calls');
+  writeFileSync(path.join(directory, 'systemd-notify'), `#!/bin/sh\necho "$1 when $(grep -c 'is ready' ${file}) are" >>${calls}\n`, { mode: 0o755 });
   await eventually(written, (text) => text.includes('line of 2'));
+  expect((await eventually(() => existsSync(calls) ? readFileSync(calls, 'utf8') : '', Boolean)).split('\n')[0]).toBe('--ready when 2 are');
   expect(written()).toMatch(/^text of 1\nline of 1: \d+\nline of 2: \d+\n$/);
   const seen = notes();
   const starts = (number: number) => expect.stringMatching(new RegExp(`^${number} starts as \\d+ with {"notify":"","watchdog":"6000000"} $`));

@@ -91,7 +91,7 @@ eachDialect('an opened store', (databases) => {
       const pools = asked.mock.contexts.map((pool) => pool instanceof pg.Pool ? pool.options : undefined);
       expect(pools).toContainEqual(expect.objectContaining({ max: 2, statement_timeout: 2000, idleTimeoutMillis: 8000 }));
       // With those of the presence and of migrations 14, as docs/scaling.md says.
-      expect([...new Set(pools.map((options) => options?.max))].toSorted()).toEqual([10, 2]);
+      expect(new Set(pools.map((options) => options?.max))).toEqual(new Set([10, 2]));
     } finally {
       asked.mockRestore();
     }
