@@ -128,6 +128,31 @@ const plainClient = expect.objectContaining({
   inletBytes: 0,
 });
 
+/** What ordinary users may set of their clients (contract 2.2), and what is then stored. */
+const allowed = {
+  remark: ['mine', { remark: 'mine' }],
+  u: ['someone', { basicUser: 'someone' }],
+  p: ['their password', { basicPassword: 'their password' }],
+  compress: ['1', { compress: 1 }],
+  crypt: ['1', { crypt: 1 }],
+  ipwhite: ['1', { ipWhite: 1 }],
+  ipwhitepass: ['open the door', { ipWhitePassword: 'open the door' }],
+  ipwhitelist: ['192.0.2.7', { ipWhiteList: '192.0.2.7' }],
+  blackiplist: ['192.0.2.8', { blackIpList: '192.0.2.8' }],
+} as const;
+
+test.each(ordinary)('everything else of a client is set for %s', async (caller) => {
+  const sent = Object.fromEntries(Object.entries(allowed).map(([name, [value]]) => [name, value]));
+  const columns = Object.fromEntries(Object.values(allowed).flatMap(([, stored]) => Object.entries(stored)));
+  await world.restore();
+  expect(await call(caller, '/client/edit', { id: 1, ...sent })).toEqual({ status: 1, msg: 'save success' });
+  expect(world.differences()).toEqual({ 'Client 1': columns });
+  if (caller === 'legacy client login') return;
+  await world.restore();
+  expect(await call(caller, '/client/add', sent)).toEqual({ status: 1, msg: 'add success', id: 4 });
+  expect(world.differences()['Client 4']).toMatchObject(columns);
+});
+
 test.each(ordinary)('names that are no parameters do nothing: %s', async (caller) => {
   const calls: readonly (readonly [string, CallParameters, string])[] = [
     ['/client/edit', { id: 1, u: 'mine' }, 'Client 1'],

@@ -44,6 +44,23 @@ function noting(heard: unknown[], reaches: number): OtherNodes {
   });
 }
 
+/** The session in reserve of client 1. @param onClose takes the reason */
+function standbyOf(onClose: (reason: string) => void): StandbySession {
+  const socket = new EmptySocket();
+  sockets.push(socket);
+  const standby = new StandbySession({
+    id: '2',
+    key: Buffer.alloc(32),
+    socket,
+    log: new LogRecorder().logger,
+    mux: { heartbeatMs: 60_000 },
+    clientId: 1,
+    onGone: () => undefined,
+  });
+  standby.close = onClose;
+  return standby;
+}
+
 const file = { configFile: true };
 const open = { configAllowed: true } as const;
 test.each<
@@ -75,18 +92,7 @@ test.each<
     if (on !== compresses) seen.push(`compress ${on}`);
     compresses = on;
   };
-  const socket = new EmptySocket();
-  sockets.push(socket);
-  entry.standby = new StandbySession({
-    id: '2',
-    key: Buffer.alloc(32),
-    socket,
-    log: new LogRecorder().logger,
-    mux: { heartbeatMs: 60_000 },
-    clientId: 1,
-    onGone: () => undefined,
-  });
-  entry.standby.close = (reason) => seen.push(`standby ${reason}`);
+  entry.standby = standbyOf((reason) => seen.push(`standby ${reason}`));
   await changes.apply({ ...CLIENT, vkey: 'key 1', ...before, id: 1, ...change });
   expect(seen).toEqual(ends);
   expect(environment.clients.get(1)).toBe(entry);
@@ -101,13 +107,20 @@ test('a client is removed with its tunnels and hosts, its agent learns why, and 
     tunnels.add(tunnelOf({ id, clientId, enabled: false }), NO_BYTES);
     environment.hosts.set(hostOf({ id, clientId, host: `${id}.test` }));
   }
-  const session = sessionOf('192.0.2.1', '1', false);
-  session.close = (reason) => heard.push(['closed', reason]);
+  const [former, session] = ['former', 'current'].map((name) => {
+    const made = sessionOf('192.0.2.1', '1', false);
+    made.close = (reason) => heard.push([name, reason]);
+    return made;
+  });
   const entry = environment.clients.get(1);
-  if (entry) entry.session = session;
+  if (!entry) throw new Error('it was added');
+  entry.session = former;
+  entry.letGo(900);
+  entry.session = session;
+  entry.standby = standbyOf((reason) => heard.push(['in reserve', reason]));
   await changes.remove(1);
   await changes.remove(9);
-  expect(heard).toEqual([['closed', 'deleted'], ['forget', 1]]);
+  expect(heard).toEqual([['current', 'deleted'], ['former', 'deleted'], ['in reserve', 'deleted'], ['forget', 1]]);
   expect([Array.from(tunnels.all(), ({ id }) => id), Array.from(environment.hosts.all(), ({ id }) => id)]).toEqual([[4], [4]]);
   expect(Array.from(environment.clients.all(), ({ wanted: { id } }) => id)).toEqual([2]);
 });

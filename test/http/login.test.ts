@@ -48,6 +48,14 @@ eitherDialect('logins and sessions', (databases) => {
     }
   });
 
+  test('an account is looked for among administrator, users and web logins in this order', async () => {
+    for (const [username, web_password] of [['admin', testAdminPassword], ['alice', 'alices password']] as const) {
+      await api.signed('/client/edit/', { id: 2, web_username: username, web_password });
+      await logIn(username, web_password);
+    }
+    expect((await api.store.db.session.findMany({ orderBy: { kind: 'asc' } })).map(({ kind }) => kind)).toEqual(['admin', 'user']);
+  });
+
   test('blanks around a password belong to it', async () => {
     await api.signed('/user/edit/', { id: 1, password: ' spaced out ' });
     expect((await verify('alice', 'spaced out')).body).toEqual(incorrect);

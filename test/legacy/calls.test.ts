@@ -171,8 +171,10 @@ describe('the signature', () => {
 
 describe('a browser', () => {
   test.each(['/client/list/', '/client/add/', '/index/gettunnel'])('that opens %s is led to the login', async (path) => {
-    const { status, body, headers } = await api.call(path, {}, { method: 'GET', encoding: 'query', headers: html });
-    expect([status, headers.get('location'), body]).toEqual([302, '/login/index', '']);
+    for (const accept of [html.accept, 'application/xhtml+xml, text/html;q=0.9']) {
+      const { status, body, headers } = await api.call(path, {}, { method: 'GET', encoding: 'query', headers: { accept } });
+      expect([status, headers.get('location'), body]).toEqual([302, '/login/index', '']);
+    }
   });
 
   test('that sends a signature is answered like a program', async () => {

@@ -94,6 +94,8 @@ eitherDialect('the endpoints under /user', (databases) => {
       await addUser({ username: 'bob' });
       await addClient({ expire_time: '2027-06-01' });
       await addClient();
+      // A disabled client counts, too: it may be enabled again.
+      await body('/client/changestatus/', { id: 1, status: '0' });
       for (
         const [parameters, msg] of [
           [{ id: 9 }, 'user ID not found'],

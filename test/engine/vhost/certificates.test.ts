@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { rename, rm, utimes, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
 import tls from 'node:tls';
@@ -136,6 +136,21 @@ test('what is wrong with the files is reported until they have changed', async (
   await rename(`${privateKey}.old`, privateKey);
   expect([await look(), await look()]).toEqual(['', '']);
   expect(log.entries.slice(before + 1).map(({ level, msg }) => [level, msg])).toEqual([[30, 'the files of a certificate match the one in use again']]);
+});
+
+test('files that are written in place are read again, also if their sizes do not change', async () => {
+  const pair = new Certificate({ certificate, privateKey }, { log: new LogRecorder().logger, now: Date.now, tickets: new TicketKeys() }, () => undefined);
+  const used: unknown[] = [];
+  for (const [at, { certificate: cert, key }] of [covering, other].entries()) {
+    for (const [file, text] of [[certificate, cert], [privateKey, key]] as const) {
+      await writeFile(file, text.padEnd(8192, '\n'));
+      // The file system's clock may be too coarse to tell two writes apart.
+      await utimes(file, at, at);
+    }
+    await pair.look(true);
+    used.push(pair.status.facts?.description.names.join());
+  }
+  expect(used).toEqual(['*.p.example.com', '*.example.org']);
 });
 
 test('the file of a certificate that was ordered need not be there before, but afterwards', async () => {
