@@ -101,7 +101,8 @@ eitherDialect('the endpoints for tunnels under /index', (databases) => {
   test('the health of targets that an agent checks is in the list and in the record, in the form of the family', async () => {
     expect(await body('/index/add/', { ...ssh, target: '10.0.0.1:80\n10.0.0.2:80\n10.0.0.3:80' })).toEqual(added(1));
     const state = (target: string, healthy: boolean, failures: number) => ({ target, healthy, failures, since: 0, lastError: 'refused' });
-    const health = { type: 'http', intervalMs: 10_000, timeoutMs: 3000, maxFailed: 3, path: '/healthz' } as const;
+    // Shown in whole seconds, rounded up.
+    const health = { type: 'http', intervalMs: 9001, timeoutMs: 2001, maxFailed: 3, path: '/healthz' } as const;
     const keys = {
       HealthCheckTimeout: 3,
       HealthMaxFail: 3,

@@ -152,7 +152,9 @@ eitherDialect('the global settings', (databases) => {
       },
     ]);
     const status = async (name: string, now: string) => (await certificateState({ wildcard, ...columns(name) }, new Date(now))).status;
-    expect(await status('covering', '2119-12-25T00:00:00Z')).toBe('expiring');
+    // It ends with the year 2119: fewer than 15 days are left after the 17th has begun.
+    expect(await status('covering', '2119-12-17T00:00:00Z')).toBe('valid');
+    expect(await status('covering', '2119-12-17T00:00:00.001Z')).toBe('expiring');
     expect(await status('covering', '2120-01-01T00:00:00Z')).toBe('expired');
     expect(await status('covering', '2019-01-01T00:00:00Z')).toBe('notYetValid');
     expect(await status('other', '2050-01-01T00:00:00Z')).toBe('notCovered');

@@ -104,10 +104,18 @@ export const tunnelContract: Contract = {
     },
     ...form,
     unknown: { client_id: 'client not found' },
-    failures: [...failures(added), ['unsupported tunnel mode', {}], ['unsupported tunnel mode', { ...added, type: '' }], ['client not found', {
-      type: 'tcp',
-      target: '22',
-    }]],
+    failures: [
+      ...failures(added),
+      ['unsupported tunnel mode', {}],
+      ['unsupported tunnel mode', { ...added, type: '' }],
+      ['client not found', { type: 'tcp', target: '22' }],
+      // Of several reasons the first in the order of the checks.
+      ['unsupported tunnel mode', { type: 'gopher', port: takenPort, client_id: 99 }],
+      [port, { type: 'tcp', port: takenPort, client_id: 99 }],
+      [port, { type: 'tcp', port: takenPort, client_id: 4 }],
+      ['client not found', { type: 'secret', client_id: 99, password: 'visitors' }],
+      ['The number of tunnels exceeds the limit', { type: 'secret', client_id: 4, password: 'visitors' }],
+    ],
   },
   '/index/copy': {
     send: { id: 1 },

@@ -24,10 +24,11 @@ const logsIn = (username: string, secret: string): Exchange => ({
 });
 
 /** What each parameter makes of a user; `on` is what every call sends. */
-function settable(on: Record<string, string | number>): Record<string, ParameterCase> {
+function settable(on: Record<string, string | number>): Record<string, ParameterCase | readonly ParameterCase[]> {
   const set = (parameters: Record<string, string | number>, makes: Record<string, unknown>): ParameterCase => ({ send: { ...on, ...parameters }, makes });
   return {
-    username: set({ username: 'carol <c>' }, { UserName: 'carol <c>' }),
+    // Names are compared exactly: neither is the administrator's, or bob's.
+    username: ['carol <c>', 'Admin', 'Bob'].map((username) => set({ username }, { UserName: username })),
     remark: set({ remark: 'team "A"' }, { Remark: 'team "A"' }),
     max_tunnel: set({ max_tunnel: 10 }, { MaxTunnelNum: 10 }),
     max_client: set({ max_client: 3 }, { MaxClientNum: 3 }),
