@@ -37,4 +37,6 @@ test('connections are listed oldest first, whichever of them close, also while t
   for (const each of open) open.delete(each);
   expect([names(), open.size]).toEqual(['', 0]);
   for (const { older, newer } of [a, b, c, d]) expect([older, newer]).toEqual([undefined, undefined]);
+  for (const each of [d, a]) open.add(each);
+  expect([names(), open.size]).toEqual(['da', 2]);
 });

@@ -322,6 +322,11 @@ eitherDialect('hosts', (databases) => {
       expect(await api.record(update, { id: 2, input: kept })).toMatchObject({ mode: 'PLATFORM', host: 'app.p.example.com' });
     }
     expect(await api.record(update, { id: 2, input: { platformPrefix: 'new' } })).toMatchObject({ mode: 'PLATFORM', host: 'new.p.example.com' });
+    expect(await api.code(update, { id: 2, input: { platformDomainId: 'none' } })).toBe('PLATFORM_DOMAIN_UNKNOWN');
+    expect(await api.record(update, { id: 2, input: { platformDomainId: 'long' } })).toMatchObject({
+      host: `new${wildcard.slice(1)}`,
+      platformDomainId: 'long',
+    });
     expect(await api.code(update, { id: 2, input: { mode: 'CUSTOM' } })).toBe('PLATFORM_NAMESPACE');
     expect(await api.record(update, { id: 2, input: { host: 'own.com' } })).toMatchObject({
       mode: 'CUSTOM',

@@ -45,10 +45,10 @@ eitherDialect('what is affected', (databases) => {
     const held = { ...nothing, hosts: 2, connections: 4, hostNames: ['1.p.example.com/', '2.p.example.com/'] };
     expect(await api.record(impact, { resource: 'PLATFORM_DOMAIN', ids: ['d', 'd', 'none', 'a\0'] })).toEqual(held);
     // Those that are not listed have connections, too.
-    const more = await seedHosts(store, client, 25, (n) => ({ host: `m${n}.p.example.com`, platformDomainId: 'd', platformPrefix: `m${n}` }));
-    api.engine.hosts.set(more.at(-1) ?? 0, { ...onlineState({ connections: 3 }), running: true, error: '', health: null });
+    const more = await seedHosts(store, client, 201, (n) => ({ host: `m${n}.p.example.com`, platformDomainId: 'd', platformPrefix: `m${n}` }));
+    api.engine.hosts.set(more.at(100) ?? 0, { ...onlineState({ connections: 3 }), running: true, error: '', health: null });
     const all = await api.record(impact, { resource: 'PLATFORM_DOMAIN', ids: ['d'] });
-    expect(all).toMatchObject({ hosts: 27, connections: 7, hostNames: [...held.hostNames, ...more.slice(0, 18).map((_, n) => `m${n + 1}.p.example.com/`)] });
+    expect(all).toMatchObject({ hosts: 203, connections: 7, hostNames: [...held.hostNames, ...more.slice(0, 18).map((_, n) => `m${n + 1}.p.example.com/`)] });
     expect(await api.code(impact, { resource: 'PLATFORM_DOMAIN', ids: ['d'] }, { kind: 'client', clientId: client })).toBe('FORBIDDEN');
     expect(await api.code(impact, { resource: 'PLATFORM_DOMAIN', ids: Array.from({ length: 201 }, (_, n) => `d${n}`) })).toBe('INVALID_INPUT');
   });
