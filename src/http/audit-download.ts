@@ -41,6 +41,7 @@ const enums = {
   method: enumType('CallerMethod'),
 };
 const text = z.string().max(1000).refine((given) => !given.includes('\0'));
+const recordId = z.coerce.number().int().positive().max(2 ** 31 - 1);
 const moment = z.iso.datetime({ offset: true }).transform((given) => new Date(given));
 /** The conditions of `AuditEntryFilter` and the search, as parameters of the address. */
 const parameters = z.object({
@@ -48,9 +49,10 @@ const parameters = z.object({
   action: oneOf('action'),
   callerKind: oneOf('callerKind'),
   resourceId: text,
-  callerId: z.coerce.number().int().positive().max(2 ** 31 - 1),
+  callerId: recordId,
   from: moment,
   to: moment,
+  beforeId: recordId,
   search: text,
 }).partial();
 

@@ -89,6 +89,7 @@ test('a download has the entries that GraphQL returns, newest first, with the sa
     [{ from: '2026-01-01T01:00:00Z' }, 'from: "2026-01-01T01:00:00Z"', 4],
     [{ to: '2026-01-01T01:00:00Z' }, 'to: "2026-01-01T01:00:00Z"', 1],
     [{ from: '2026-01-01T02:00:00+01:00', to: '2026-01-01T02:00:00Z' }, 'from: "2026-01-01T01:00:00Z", to: "2026-01-01T02:00:00Z"', 1],
+    [{ beforeId: all[1]?.id ?? '' }, `beforeId: ${all[1]?.id}`, 3],
   ];
   for (const [given, filter, count] of conditions) {
     const found = await entriesOf(app, given);
@@ -144,6 +145,7 @@ test('a parameter that means nothing is refused by its name', async () => {
     ['callerKind', ''],
     ['callerId', '0'],
     ['callerId', '2147483648'],
+    ['beforeId', 'x'],
     ['from', '2026-01-01'],
     ['to', 'now'],
     ['search', 'a\0'],
