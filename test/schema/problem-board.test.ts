@@ -458,11 +458,11 @@ eitherDialect('problems', (databases) => {
     // seedClients takes the columns of the first row.
     const common = {
       ...{ enabled: true, expired: false, connected: false, lastOnlineAt: null, expiresAt: null, inletBytes: 0, exportBytes: 0, flowLimit: 0 },
-      ...{ maxTunnels: 0, tunnelCount: 0 },
+      ...{ maxTunnels: 0, tunnelCount: 0, hostCount: 0 },
     };
     const away = { lastOnlineAt: at(-2), tunnelCount: 1 };
     await clients('away', [
-      ...[away, { ...away, lastOnlineAt: at(-1) }, { ...away, lastOnlineAt: at(-1) }, { ...away, lastOnlineAt: at(-3) }],
+      ...[away, { ...away, lastOnlineAt: at(-1) }, { ...away, lastOnlineAt: at(-1) }, { ...away, lastOnlineAt: at(-3), hostCount: 1 }],
       ...[{ ...away, enabled: false }, { ...away, expired: true }, { ...away, connected: true }, { ...away, lastOnlineAt: null }, { ...away, tunnelCount: 0 }],
     ], [2, 1, 0, 3]);
     const expired = { expired: true, expiresAt: at(1) };

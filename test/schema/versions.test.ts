@@ -94,6 +94,26 @@ eitherDialect('versions', (databases) => {
     expect(await version()).toBe(before);
   });
 
+  test('the version of the settings changes with each of them, and each value of a platform domain', async () => {
+    const api = await openTestSchema(databases);
+    const { db } = api.services.store;
+    await db.globalSettings.create({ data: { id: 1 } });
+    await db.platformDomain.create({ data: { id: 'a', wildcard: '*.a.com' } });
+    const settings = (data: object) => db.globalSettings.update({ where: { id: 1 }, data });
+    const domain = (data: object) => db.platformDomain.updateMany({ data });
+    const changes = [
+      ...[() => settings({ blackIpList: '192.0.2.1' }), () => settings({ serverUrl: 'https://x' })],
+      ...[() => domain({ id: 'b' }), () => domain({ wildcard: '*.b.com' }), () => domain({ certFilePath: '/c' }), () => domain({ keyFilePath: '/k' })],
+    ];
+    const version = async () => (await api.record('{ globalSettings { version } }'))['version'];
+    const versions = [await version()];
+    for (const change of changes) {
+      await change();
+      versions.push(await version());
+    }
+    expect(new Set(versions).size).toBe(changes.length + 1);
+  });
+
   test("a version reveals nothing without the server's key: that of the same record differs between servers", async () => {
     const [one, other] = [await openTestSchema(databases, { versionKey: 'one' }), await openTestSchema(databases, { versionKey: 'other' })];
     const versionAt = async (api: TestSchema) =>

@@ -18,10 +18,10 @@ const RefusalCauseType = enumOf<RefusalCause>('RefusalCause', "Why a visitor's c
   flow: 'The client had reached its traffic limit.',
   capacity: 'The server had reached its connection limit.',
   agentCapacity: 'The agent had reached its connection limit, or was shutting down.',
-  login: "The visitor did not send the user name and password that the client's proxies require.",
+  login: "The visitor did not send the user name and password that the client's proxies and hosts require.",
   malformed: 'The visitor did not speak the expected protocol.',
   localProxy: 'The target would have been dialed by the server itself, which its settings do not allow.',
-  noTarget: 'No target was set.',
+  noTarget: 'No target was set, or all of them failed their health checks.',
 }, { globalBlackList: 'GLOBAL_BLOCKLIST', whiteList: 'ALLOWLIST', blackList: 'BLOCKLIST' });
 
 /** The number of connections that were refused for one cause. */

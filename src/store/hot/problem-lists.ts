@@ -37,7 +37,7 @@ const lists = {
   /** Clients that expire by themselves before the moment. */
   expiring: { table: 'Client', where: '"expired" = false AND "expiresAt" IS NOT NULL AND "expiresAt" < ? AND "enabled"', order: '"expiresAt", "id"' },
   trafficUsedUp: { table: 'Client', where: `${trafficUsed} AND ${trafficUsedUp}`, order: '"id"' },
-  /** At least four fifths. */
+  /** More than four fifths. */
   trafficNearlyUsedUp: { table: 'Client', where: `${trafficUsed} AND NOT (${trafficUsedUp})`, order: '"id"' },
   tunnelsUsedUp: { table: 'Client', where: '"maxTunnels" > 0 AND "tunnelCount" >= "maxTunnels"', order: '"id"' },
   /** Started tunnels without a listener although their agent is connected. */
