@@ -183,6 +183,7 @@ test('a refusal that all servers would give ends the round; the wait grows to th
 
 test.each<readonly [asked: ReadonlyArray<number | undefined>, retryMs: number]>([
   [[7000], 7000],
+  [[100], 100],
   [[60_001], 60_000],
   [[8000, 9000, 7000], 9000],
   [[undefined, 8000], 8000],

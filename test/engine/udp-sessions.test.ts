@@ -114,6 +114,16 @@ test('the end of a session that was evicted does not end the next one of the sam
   sessions.closeAll();
 });
 
+test('an address has 1,024 sessions of a tunnel; beyond that, its least recently used one is evicted', () => {
+  const sessions = new UdpSessions(60_000);
+  const ended: number[] = [];
+  for (let port = 1; port <= 1024; port++) add(sessions, port, ended);
+  expect(ended).toEqual([]);
+  add(sessions, 1025, ended);
+  expect(ended).toEqual([1]);
+  sessions.closeAll();
+});
+
 test('a tunnel has 4,096 sessions; beyond that, holders with more than 64 lose theirs first', () => {
   const sessions = new UdpSessions(60_000);
   const ended: number[] = [];

@@ -152,6 +152,18 @@ eitherDialect('the endpoints for hosts under /index', (databases) => {
       expect(await record()).toEqual({ code: 1, data: { ...host, Remark: '', IsClose: true, Target: { TargetStr: '', TargetArr: [], LocalProxy: false } } });
     });
 
+    test.each([true, false])('keeps whether the host uses ACME (%s), as do stop and start', async (acme) => {
+      await body('/index/addhost/', web);
+      await api.store.db.host.update({ where: { id: 1 }, data: { acme } });
+      const edited = { host: 'b.example.com', scheme: 'https', location: '/b', remark: 'b', AutoHttps: '1', target: '81', header: 'X: 1', hostchange: 'h' };
+      for (const values of [edited, { cert_file_path: pem, key_file_path: pem }, { cert_file_path: '', key_file_path: '' }]) {
+        expect(await body('/index/edithost/', { id: 1, ...values })).toEqual(modified);
+        await body('/index/hoststop/', { id: 1 });
+        await body('/index/hoststart/', { id: 1 });
+        expect([values, await api.store.db.host.findUniqueOrThrow({ where: { id: 1 }, select: { acme: true } })]).toEqual([values, { acme }]);
+      }
+    });
+
     test('keeps the name of a platform host, unless another is given', async () => {
       await body('/index/addhost/', platform);
       expect(await body('/index/edithost/', { id: 1, remark: 'x' })).toEqual(modified);

@@ -74,6 +74,13 @@ test('a guarded name gives unknown addresses three guesses a minute, and all of 
   expect(right(attempts, '192.0.2.2', 'another')).toBe(0);
 });
 
+test('what an address has guessed of other names does not count for a guarded one', () => {
+  const attempts = new Attempts();
+  attack(attempts, 6);
+  times(5, () => fail(attempts, '192.0.2.1', 'another'));
+  expect(times(4, () => fail(attempts, '192.0.2.1', 'victim'))).toEqual([0, 0, 0, 60_000]);
+});
+
 test('addresses that gave the right password before are only limited by their own ten failures', () => {
   const attempts = new Attempts();
   expect(right(attempts, '192.0.2.1', 'victim')).toBe(0);

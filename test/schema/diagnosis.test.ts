@@ -362,9 +362,13 @@ eitherDialect('diagnosis', (databases) => {
       code: 'INVALID_INPUT',
       extensions: { field: 'targets.1' },
     }]);
-    expect((await api.run(probe, { clientId, targets: Array.from({ length: 17 }, () => '22') })).errors).toMatchObject([{
-      extensions: { field: 'targets', most: 16 },
-    }]);
+    const many = (count: number) => Array.from({ length: count }, (_, index) => `${index + 1}`);
+    for (const targets of [many(17), [many(17).join('\n')], [many(16).join('\n'), '17']]) {
+      expect((await api.run(probe, { clientId, targets })).errors).toMatchObject([{ code: 'INVALID_INPUT', extensions: { field: 'targets', most: 16 } }]);
+    }
+    expect(await api.ok(probe, { clientId, targets: [many(16).join('\n'), ' '] })).toMatchObject({
+      probeTargets: many(16).map((port) => ({ target: `127.0.0.1:${port}` })),
+    });
     expect(await api.code(probe, { clientId, targets: ['22'] }, { kind: 'client', clientId, readOnly: true })).toBe('FORBIDDEN');
   });
 

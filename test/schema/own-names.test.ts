@@ -51,7 +51,12 @@ eitherDialect("the server's own names", (databases) => {
     expect(await route(api, 'panel.example.com', alice)).toMatchObject({ diagnoseHost: { matched: true, rule: { id: given } } });
     // What was given to one client is not taken to another, and gets no certificate, but is edited otherwise.
     expect(await api.code(update, { id: given, input: { clientId: alsoHers } }, alice)).toBe('HOST_OWN_NAME');
-    expect(await api.code(update, { id: given, input: { remark: 'hers', targets: ['127.0.0.1:81'] } }, alice)).toBeUndefined();
+    const again = { platformDomainId: 'd', platformPrefix: 'panel' };
+    expect(await api.code(update, { id: given, input: { ...again, remark: 'hers', location: '/a', targets: ['127.0.0.1:81'] } }, alice)).toBeUndefined();
+    const custom = await api.id(create, { input: { clientId: hers, host: 'localhost', targets } });
+    for (const input of [{ host: 'LOCALHOST', location: '/a' }, { scheme: 'HTTP' }, { hostChange: 'x', headers: ['A: b'] }]) {
+      expect([input, await api.code(update, { id: custom, input }, alice)]).toEqual([input, undefined]);
+    }
     expect(await api.code(update, { id: given, input: { clientId: alsoHers } })).toBeUndefined();
     const ordered = await api.id(create, { input: { clientId: hers, host: 'api.example.com', mode: 'CUSTOM', targets } }).catch(() => 0);
     expect(ordered).toBe(0); // it lies below the platform domain

@@ -1,3 +1,4 @@
+import { targetLines } from '../../rules/targets.ts';
 import { usableClient } from '../access/records.ts';
 import { builder } from '../builder.ts';
 import { invalidInput } from '../errors.ts';
@@ -68,7 +69,7 @@ builder.mutationField('probeTargets', (t) =>
       targets: t.arg.stringList({ required: true, description: `The targets: host:port, or just a port, which means 127.0.0.1; at most ${PROBE_TARGETS}.` }),
     },
     resolve: async (_root, { clientId, targets }, context) => {
-      if (targets.length > PROBE_TARGETS) throw invalidInput('targets', `at most ${PROBE_TARGETS} targets at a time`, { most: PROBE_TARGETS });
+      if (targetLines(targets).length > PROBE_TARGETS) throw invalidInput('targets', `at most ${PROBE_TARGETS} targets at a time`, { most: PROBE_TARGETS });
       const { id } = await usableClient(context, context.store.db, idOf('clientId', clientId));
       return probeTargets(context, id, targetsOf('targets', targets) ?? '');
     },

@@ -140,7 +140,7 @@ test('the first check comes within the interval, or within five seconds', async 
 
 test('flapping targets write 20 lines a minute, and one that summarizes the rest', async () => {
   const failing = new Set<string>();
-  const { checks, lines } = startChecks((target) => {
+  const { checks, checked, lines } = startChecks((target) => {
     if (failing.delete(target)) return '';
     failing.add(target);
     return 'refused';
@@ -149,6 +149,11 @@ test('flapping targets write 20 lines a minute, and one that summarizes the rest
   await seconds(300);
   expect(lines().length).toBeGreaterThanOrEqual(4 * 21);
   expect(lines().length).toBeLessThanOrEqual(6 * 21);
+  // Each check is a change, which is in one line: its own, or the summary of its minute.
+  const more = lines().flatMap((line) => Number(/: (\d+) more changes/.exec(line)?.[1] ?? 0));
+  const logged = lines().filter((line) => !line.includes('more changes')).length + more.reduce((sum, count) => sum + count, 0);
+  expect(logged).toBeLessThanOrEqual(checked.length);
+  expect(logged).toBeGreaterThanOrEqual(checked.length / 2);
   expect(lines()).toContainEqual(expect.stringMatching(/^health of targets: \d+ more changes in the last 60 s; \d+ of 30 targets are out of rotation now$/));
 });
 

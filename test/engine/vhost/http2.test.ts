@@ -415,7 +415,7 @@ test('a session says what a visitor may send at once; while it is idle it has on
   cleared.mockRestore();
 });
 
-test('what a visitor takes back counts, and what is answered, or cut off by the target, does not', async () => {
+test('what a visitor takes back counts, and what nobody can serve; what is answered, or cut off by the target, does not', async () => {
   const taken = jest.spyOn(Pace.prototype, 'begin');
   const origin = await startRawOrigin((text, socket) => {
     if (text.includes('/cut')) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\na part', () => setImmediate(() => socket.resetAndDestroy()));
@@ -448,6 +448,9 @@ test('what a visitor takes back counts, and what is answered, or cut off by the 
   expect(
     await counted('/silent', async (stream) => (await eventually(() => origin.received.join(''), (text) => text.includes('/silent')), await cancel(stream))),
   ).toBe(1);
+  const calls = taken.mock.calls.length;
+  await read(session.request({ ':path': '/', ':authority': 'x.p.example.com', host: 'y.p.example.com' }).on('error', () => undefined));
+  await eventually(() => taken.mock.calls.length, (count) => count === calls + 1);
   // One more than it may take back.
   taken.mockReturnValue(false);
   const [goaway, last] = [once(session.on('error', () => undefined), 'goaway'), session.request({ ':path': '/silent' }).on('error', () => undefined)];
