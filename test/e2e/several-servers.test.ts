@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { SECRETS_FILE } from '../../src/settings/secrets.ts';
 import { endChildren } from '../support/child.ts';
 import { sized } from '../support/endurance.ts';
 import { eventuallyAsync } from '../support/eventually.ts';
@@ -27,6 +30,8 @@ describeWith('initdb', 'several servers on one PostgreSQL database', () => {
     const [one, two] = servers;
     const last = servers.at(-1);
     if (!one || !two || !last) throw new Error('there are several servers');
+    const secretsOf = ({ dataDir }: { readonly dataDir: string }) => readFileSync(path.join(dataDir, SECRETS_FILE), 'utf8');
+    expect(secretsOf(two)).toBe(secretsOf(one));
     const clientId = await write(one, '/client/add/', { vkey: 'the key of the agent' });
     await startAgent(two, 'the key of the agent');
     const echo = await startEcho();

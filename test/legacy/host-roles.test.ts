@@ -122,11 +122,11 @@ eitherDialect('hosts and global settings by who calls', (databases) => {
   });
 
   test('a browser is led to the panel when it is logged in, and to the login when it is not', async () => {
-    const open = async (path: string, authorization?: string) => {
+    const open = async (path: string, authorization?: string, more: Record<string, string> = {}) => {
       const { status, headers } = await api.call(path, {}, {
         method: 'GET',
         encoding: 'query',
-        headers: { accept: 'text/html', ...(authorization && { authorization }) },
+        headers: { accept: 'text/html', ...(authorization && { authorization }), ...more },
       });
       return [status, headers.get('location')];
     };
@@ -135,6 +135,11 @@ eitherDialect('hosts and global settings by who calls', (databases) => {
     // This API stands alone: the pages are the next handler's.
     expect(await open('/index/hostdiagnose/', `Bearer ${alice}`)).toEqual([404, null]);
     expect(await open('/global/index/', `Bearer ${alice}`)).toEqual([403, null]);
+    await api.signed('/client/edit/', { id: 3, web_username: 'web', web_password: 'web password' });
+    const login = await api.call('/login/verify', { username: 'web', password: 'web password' });
+    const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? '';
+    expect(await open('/index/hostdiagnose/', undefined, { cookie })).toEqual([404, null]);
+    expect(await open('/global/index/', undefined, { cookie })).toEqual([403, null]);
     const { token: root, hash } = newToken();
     await api.store.db.apiToken.create({ data: { name: 'administrator', hash } });
     expect(await open('/global/index/', `Bearer ${root}`)).toEqual([404, null]);

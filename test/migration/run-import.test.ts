@@ -62,23 +62,36 @@ test('an import without a running server obeys the settings: ports, local_proxy,
   failing.mockRestore();
 });
 
-test('the command of an import succeeds when there is nothing to import, and fails when it is refused', async () => {
+test('the command of an import succeeds when there is nothing to import, and fails when it is refused; it reads all sources of settings', async () => {
   const { exitCode } = process;
   const write = jest.spyOn(process.stdout, 'write').mockImplementation(() => true);
   const flags = jest.spyOn(v8, 'setFlagsFromString').mockReturnValue(); // they would be those of the other suites, too
   const dataDir = path.join(scratchDirectory(), 'data');
-  const run = async (clients: Parameters<typeof npsFolder>[0]['clients']) => {
+  const run = async (clients: Parameters<typeof npsFolder>[0]['clients'], ...words: string[]) => {
     const program = new Command();
     const unused = async () => undefined;
     addMigrationCommands(program, { agent: unused, visit: unused });
     process.exitCode = undefined;
-    await program.parseAsync(['import', 'nps', npsFolder({ clients }), '--data-dir', dataDir], { from: 'user' });
+    await program.parseAsync(['import', 'nps', npsFolder({ clients }), '--data-dir', dataDir, ...words], { from: 'user' });
     return [process.exitCode, write.mock.calls.splice(0).map(([text]) => String(text)).join('')];
   };
   try {
     expect(await run([])).toEqual([undefined, expect.stringContaining('Nothing to do: ')]);
     expect(await run([npsClient({ Id: 1 }), npsClient({ Id: 1 })])).toEqual([1, expect.stringContaining('Nothing was imported')]);
+    // The report as JSON has the remarks, too. With a settings file, the environment still counts.
+    const config = path.join(scratchDirectory(), 'adit.toml');
+    writeFileSync(config, 'allow_ports = "1-2"\n');
+    const settings = ['--config', config, '--json', '--dry-run'];
+    process.env['ADIT_ALLOW_PORTS'] = 'all';
+    await expect(run([npsClient()], ...settings, '--database-url', 'mysql://x')).rejects.toThrow(/ADIT_ALLOW_PORTS: [^]*--database-url: /);
+    delete process.env['ADIT_ALLOW_PORTS'];
+    const [code, json] = await run([npsClient()], ...settings);
+    expect([code, JSON.parse(String(json))]).toEqual([
+      undefined,
+      expect.objectContaining({ outcome: 'planned', remarks: [expect.stringMatching(/^nps\.conf is missing/)] }),
+    ]);
   } finally {
+    delete process.env['ADIT_ALLOW_PORTS'];
     process.exitCode = exitCode;
     for (const spy of [write, flags]) spy.mockRestore();
   }

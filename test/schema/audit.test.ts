@@ -205,8 +205,12 @@ eitherDialect('the audit log', (databases) => {
     const { id: userId } = await store.db.user.create({ data: { username: 'alice', passwordHash: '', clients: { create: { vkey: 'k' } } } });
     const add = 'mutation { createTunnel(input: { clientId: 1, mode: SECRET, password: "in use" }) { id } }';
     await api.ok(add);
+    const added = api.services.live.audit({ kind: 'admin' });
     expect(await api.code(add, {}, { kind: 'user', userId, address: '203.0.113.7' })).toBe('TUNNEL_KEY_DUPLICATE');
     await eventuallyAsync(() => store.auditPage({ offset: 0, limit: 1 }), ({ rows }) => rows[0]?.resource === 'failedAttempt');
+    // Subscribers get it, too, although nothing else follows such a change.
+    expect(await added.next()).toMatchObject({ value: { resource: 'failedAttempt' } });
+    await added.return?.();
     expect(api.logged).toEqual([]);
   });
 

@@ -96,10 +96,12 @@ eitherDialect('enrolments', (databases) => {
     const before = await ofOther();
     await api.services.store.db.auditEntry.deleteMany();
     await api.ok('mutation { updateClient(id: 1, input: { verifyKey: "another key of it" }) { id } }');
-    expect(
-      await api.services.store.db.auditEntry.findMany({ where: { resource: 'enrolment' }, select: { action: true, resourceId: true }, orderBy: { id: 'asc' } }),
-    )
-      .toEqual([{ action: 'delete', resourceId: String(open.enrolment.id) }, { action: 'update', resourceId: String(used.enrolment.id) }]);
+    const logged = await api.services.store.db.auditEntry.findMany({ where: { resource: 'enrolment' }, orderBy: { id: 'asc' } });
+    const expiry = (state: string | null): unknown => state && JSON.parse(state).expiresAt;
+    expect(logged.map(({ action, resourceId, before, after }) => [action, resourceId, expiry(before), expiry(after)])).toEqual([
+      ['delete', String(open.enrolment.id), new Date(time + 500_000).toISOString(), null],
+      ['update', String(used.enrolment.id), new Date(time + 500_000).toISOString(), new Date(time).toISOString()],
+    ]);
     expect(before).toEqual({ enrolments: [{ id: expect.anything(), expiresAt: new Date(time + 600_000).toISOString() }] });
     expect(await ofOther()).toEqual(before);
   });

@@ -194,8 +194,8 @@ test.each([
   '/....//secret.txt',
   `/${'a'.repeat(5000)}`,
   '/\u0001',
-])('nothing outside the directory is reached: %s', async (target) => {
-  const { port } = await serving();
+])('nothing outside the directory is reached, not even what another tunnel may serve: %s', async (target) => {
+  const { port } = await serving({}, (directory) => [directory]);
   // Node's client refuses to send some of these.
   const socket = await visit(port);
   socket.end(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
