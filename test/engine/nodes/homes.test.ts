@@ -1,4 +1,4 @@
-import { expect, jest, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import { AnswerWatch } from '../../../src/engine/bridge/answer-watch.ts';
 import { Acquaintance } from '../../../src/engine/nodes/acquaintance.ts';
@@ -16,6 +16,8 @@ import { Relay } from '../../support/relay.ts';
 import { stopClock } from '../../support/stopped-clock.ts';
 import { roundTrip, startEcho, visit, visitUntilClosed } from '../../support/target.ts';
 import { CLIENT, fresh, startAgent } from '../../support/tunnel.ts';
+
+afterEach(() => void jest.useRealTimers());
 
 test('the home with the highest epoch counts, in whatever order nodes receive them', () => {
   const news = [
@@ -297,7 +299,8 @@ test.each([[0, []], [Number.POSITIVE_INFINITY, ['ping', 'doubt']]])(
   },
 );
 
-test('a connection that waited in vain is refused', async () => {
+test('a connection that waited in vain for five seconds is refused', async () => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
   const refused: unknown[] = [];
   const awaited = new AwaitedHomes((clientId) => {
     refused.push(clientId);
@@ -315,6 +318,10 @@ test('a connection that waited in vain is refused', async () => {
   expect(awaited.opener(2)?.open(Buffer.alloc(0))).toBeDefined();
   streams[0]?.reset();
   expect(opener?.open(Buffer.alloc(0))).toBeDefined();
+  jest.advanceTimersByTime(4999);
+  expect([awaited.opener(1), idle.opener(1)]).toEqual([expect.anything(), expect.anything()]);
+  jest.advanceTimersByTime(1);
+  jest.useRealTimers();
   await eventually(() => refused.length, (count) => count === 1001);
   expect(awaited.opener(1)).toBeUndefined();
   expect(streams.every((stream) => stream?.over)).toBe(true);
