@@ -1,9 +1,10 @@
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { installationKeyFile, invitationOf } from '../src/settings/installation-key.ts';
 import { InstallationKeys } from '../src/installation-keys.ts';
+import { rotateKey } from '../src/rotate-key.ts';
 import { SharedFiles } from '../src/shared-files.ts';
 import { testDatabases } from './support/database.ts';
 import { LogRecorder } from './support/log-recorder.ts';
@@ -161,5 +162,31 @@ describeWith('initdb', 'files that servers share through PostgreSQL', () => {
       expect((await keysOf(store, directory, invitationOf(one))).links).toEqual(first.links);
       expect(invitationOf(directory)).toBe(invitationOf(one));
     }
+  });
+
+  test('keep their key while a server that runs does not take the next one, which the command names; when it is stopped, the key is changed', async () => {
+    const { url, open: openStore } = await databases.create();
+    const store = await openStore();
+    const dataDir = await newDirectory();
+    await write(dataDir, 'shared');
+    await (await open(store, dataDir)).synchronize(['a.json']);
+    const invitation = invitationOf(dataDir);
+    const moment = { startedAt: new Date(), seenAt: new Date(Date.now() + 3_600_000) };
+    await store.db.node.create({ data: { name: 'old', address: '', linkPort: 0, version: '1', incarnation: 'old', ...moment } });
+    const rotate = () => rotateKey({ environment: { ADIT_DATABASE_URL: url, ADIT_DATA_DIR: dataDir, ADIT_LOG_LEVEL: 'error' } });
+    const now = performance.now.bind(performance);
+    let ahead = 0;
+    const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + (ahead += 10_000));
+    try {
+      await expect(rotate()).rejects.toThrow(/^these servers do not take the new key: old\./);
+    } finally {
+      clock.mockRestore();
+    }
+    expect(invitationOf(dataDir)).toBe(invitation);
+    await store.db.node.updateMany({ data: { stopped: true } });
+    expect(await rotate()).toMatch(/^The key of the installation was changed\./);
+    expect(invitationOf(dataDir)).not.toBe(invitation);
+    await (await open(store, dataDir)).synchronize(['a.json']);
+    expect(await content(dataDir)).toBe('shared');
   });
 });
