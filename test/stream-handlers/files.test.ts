@@ -217,9 +217,21 @@ test('what the operator does not allow is refused with the reason, and so is a d
   expect(await ask(beside.port, '/hello.txt')).toMatchObject({ status: 403 });
   const above = await serving({}, (directory) => [path.join(directory, 'no such'), directory]);
   expect(await ask(above.port, '/hello.txt')).toMatchObject({ status: 200 });
-  for (const localPath of ['site', '', '/', path.join(above.site, 'gone'), `${above.site}/up/..`]) {
+  const [hidden, below] = [path.join(above.site, '.kept'), path.join(above.site, '.kept', 'below')];
+  mkdirSync(below, { recursive: true });
+  for (const localPath of ['site', '', '/', path.join(above.site, 'gone'), `${above.site}/up/..`, hidden, below]) {
     const { port } = await openTunnel(above.server, { mode: 'file', localPath });
     expect(await ask(port, '/')).toMatchObject({ status: 403 });
+  }
+});
+
+test('a directory whose name begins with a dot is served if it is allowed itself', async () => {
+  const hidden = (directory: string): string => path.join(directory, 'site', '.kept');
+  const { server, site } = await serving({}, (directory) => [hidden(directory)]);
+  mkdirSync(path.join(site, '.kept', 'below'), { recursive: true });
+  for (const localPath of [path.join(site, '.kept'), path.join(site, '.kept', 'below')]) {
+    const { port } = await openTunnel(server, { mode: 'file', localPath });
+    expect(await ask(port, '/')).toMatchObject({ status: 200 });
   }
 });
 

@@ -28,7 +28,7 @@ export function withoutPrefix(pathname: string, stripPrefix: string): string | u
  */
 export async function servedPath(site: Site, roots: readonly string[], encoded: string): Promise<Served> {
   const root = await real(site.path);
-  if (root === undefined || !path.isAbsolute(site.path) || !roots.some((allowed) => isWithin(root, allowed))) return { kind: 'notAllowed' };
+  if (root === undefined || !path.isAbsolute(site.path) || !roots.some((allowed) => mayServe(root, allowed))) return { kind: 'notAllowed' };
   const decoded = decode(encoded);
   if (decoded === undefined || decoded.split('/').some(isHidden)) return { kind: 'missing' };
   const found = await real(path.join(root, decoded));
@@ -52,6 +52,11 @@ export async function escapingLinks(root: string, directory: string): Promise<Re
 /** Names that begin with a dot are hidden: .git, .ssh, and the parent directory. */
 function isHidden(segment: string): boolean {
   return segment.startsWith('.');
+}
+
+/** Whether a site may be below an allowed directory. The server names the site: like a visitor, it must not get at what is hidden there. */
+function mayServe(site: string, allowed: string): boolean {
+  return isWithin(site, allowed) && !path.relative(allowed, site).split(path.sep).some(isHidden);
 }
 
 function decode(encoded: string): string | undefined {
