@@ -169,7 +169,7 @@ export const settingsSchema = z.object({
   allowVkeyLogin: boolean.prefault(false).register(settingInfo, {
     common: true,
     value: 'BOOLEAN',
-    help: "allow logging in as `user` with an agent's key as the password, for clients that no user owns",
+    help: "allow logging in as `user` with an agent's key as the password, for clients that no user owns and that have no web login",
   }),
   trustedProxies: networks.prefault('').register(settingInfo, {
     common: true,
@@ -211,7 +211,8 @@ export const settingsSchema = z.object({
   dialTimeoutSeconds: integer(1, 60, 'seconds').prefault(10).register(settingInfo, {
     common: true,
     value: 'SECONDS',
-    help: 'timeout for connecting to a target of a host, or to a target that the visitor of a proxy names',
+    help:
+      'timeout for connecting to a target of a host, or to a target that the visitor of a proxy names; for hosts whose TLS is passed through it is always 5 s, as for tunnels',
   }),
   vhostHeadSeconds: integer(1, 600, 'seconds').prefault(10).register(settingInfo, {
     common: true,

@@ -56,6 +56,14 @@ eitherDialect('logins and sessions', (databases) => {
     expect((await api.store.db.session.findMany({ orderBy: { kind: 'asc' } })).map(({ kind }) => kind)).toEqual(['admin', 'user']);
   });
 
+  test.each([
+    ['a client of a user', { user_id: 1 }],
+    ['a client with a web login', { web_username: 'web', web_password: 'web password' }],
+  ])('the key of %s opens nothing', async (_, whose) => {
+    await api.signed('/client/add/', { ...whose, vkey: 'another-key' });
+    expect((await verify('user', 'another-key')).body).toEqual(incorrect);
+  });
+
   test('blanks around a password belong to it', async () => {
     await api.signed('/user/edit/', { id: 1, password: ' spaced out ' });
     expect((await verify('alice', 'spaced out')).body).toEqual(incorrect);

@@ -201,7 +201,7 @@ test('a host without visitors shows the totals that are stored, as far as number
 });
 
 test('a connection to a target begins with data, for a request with the credit that the agent knows; what waits of a response counts for its visitor', async () => {
-  const environment = environmentOf();
+  const environment = environmentOf({ proxyTiming: { dialMs: 7000 } });
   environment.clients.add(new ClientEntry(CLIENT, await visitorLists(CLIENT), { ticker: environment.ticker, onExhausted: () => undefined }, NO_BYTES));
   const host = hostOf({ clientId: CLIENT.id, targets: ['a:1', 'b:1'] });
   environment.hosts.set(host);
@@ -222,7 +222,7 @@ test('a connection to a target begins with data, for a request with the credit t
   for (let turn = 0; turn < 2; turn++) expect(policy.dial(entry, visitor, unread)).toMatchObject(visitor);
   expect(policy.dialSecure(entry, visitor)).toMatchObject(visitor);
   expect(opened).toMatchObject([
-    [{ kind: 'dial', credit: START_CREDIT, targets: ['a:1', 'b:1'] }, true, START_CREDIT],
+    [{ kind: 'dial', timeoutMs: 7000, credit: START_CREDIT, targets: ['a:1', 'b:1'] }, true, START_CREDIT],
     [{ kind: 'dial', credit: START_CREDIT, targets: ['b:1', 'a:1'] }, true, START_CREDIT],
     [{ kind: 'tcp', targets: ['a:1', 'b:1'] }, true, undefined],
   ]);
