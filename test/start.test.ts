@@ -28,12 +28,15 @@ import { CommitFollower } from '../src/store/commit-follower.ts';
 import { StoreError } from '../src/store/errors.ts';
 import { Nodes } from '../src/store/nodes.ts';
 import { StateSaver } from '../src/store/state-saver.ts';
+import { keyIdOf, proveHandshake } from '../src/wire/handshake.ts';
+import { netBackend } from '../src/wire/net-socket.ts';
 import type { SharedPorts } from '../src/wire/shared-ports.ts';
 import { covering } from './support/certificates.ts';
 import { eventually } from './support/eventually.ts';
 import { LogRecorder } from './support/log-recorder.ts';
 import { authKey, metrics, write } from './support/processes.ts';
 import { graphql } from './support/several-servers.ts';
+import { refusal } from './support/target.ts';
 import { temporaryDirectory } from './support/temporary-directory.ts';
 
 const directory = temporaryDirectory();
@@ -283,12 +286,12 @@ test('child processes run the same program with the same flags of Node, except t
   }
 });
 
-test('a server does not store counters from before a reset of traffic, and its metrics have its own figures', async () => {
+test('a server listens on the addresses of its settings, stores no counters from before a reset of traffic, and has logs and metrics of its own', async () => {
   const [cert, key] = [path.join(directory, 'bridge.crt'), path.join(directory, 'bridge.key')];
   writeFileSync(cert, covering.certificate);
   writeFileSync(key, covering.key);
   const ports = ['HTTP', 'BRIDGE', 'BRIDGE_TLS', 'VHOST_HTTP', 'VHOST_HTTPS', 'P2P'].map((name) => [`ADIT_${name}_PORT`, '0']);
-  const hosts = ['HTTP', 'BRIDGE', 'VHOST'].map((name) => [`ADIT_${name}_HOST`, '127.0.0.1']);
+  const hosts = ['HTTP', 'BRIDGE', 'VHOST'].map((name, index) => [`ADIT_${name}_HOST`, `127.0.0.${index + 1}`]);
   const files = { ADIT_BRIDGE_TLS_CERT: cert, ADIT_BRIDGE_TLS_KEY: key };
   const environment: Record<string, string> = {
     ...Object.fromEntries([...ports, ...hosts]),
@@ -296,17 +299,27 @@ test('a server does not store counters from before a reset of traffic, and its m
     ADIT_DATA_DIR: path.join(directory, 'server'),
     ADIT_AUTH_KEY: authKey,
     ADIT_SOCKETS: 'net',
-    ADIT_LOG_LEVEL: 'error',
+    ADIT_LOG_LEVEL: 'bridge:info,error',
   };
   const reset = jest.spyOn(StateSaver.prototype, 'trafficReset');
   const printed = new Array<string>();
   const out = jest.spyOn(process.stdout, 'write').mockImplementation((text) => printed.push(String(text)) > 0);
+  const logged = new Array<string>();
+  const err = jest.spyOn(process.stderr, 'write').mockImplementation((text) => logged.push(String(text)) > 0);
   const before = (['SIGTERM', 'SIGINT'] as const).map((signal) => [signal, process.listeners(signal)] as const);
   const ran = runServer(readSettings({ environment }).settings, () => loadSettings({ environment }));
   try {
-    const [, port] = await eventually(() => /API +http:\/\/[\d.]+:(\d+)/.exec(printed.join('')) ?? [], ([found]) => found !== undefined);
+    const places = /API +http:\/\/([\d.]+):(\d+)[^]*Bridge +([\d.]+):(\d+), over TLS :(\d+)[^]*Hosts +HTTP ([\d.]+):(\d+), HTTPS :(\d+)/;
+    const [, http, port, bridge, plain, tls, vhost, web, secure] = await eventually(() => places.exec(printed.join('')) ?? [], ({ length }) => length > 0);
+    expect([http, bridge, vhost]).toEqual(['127.0.0.1', '127.0.0.2', '127.0.0.3']);
+    for (const [host, own] of [[http, port], [bridge, plain], [bridge, tls], [vhost, web], [vhost, secure]]) expect(await refusal(Number(own), host)).toBe('');
     const server = { httpPort: Number(port) };
-    const id = await write(server, '/client/add/', { vkey: 'the key of the agent' });
+    const key = 'the key of the agent';
+    const id = await write(server, '/client/add/', { vkey: key });
+    const socket = await netBackend.connect({ host: '127.0.0.2', port: Number(plain), timeoutMs: 60_000 });
+    await proveHandshake(socket, { timeoutMs: 60_000, role: 'mux', keyId: keyIdOf(key), key, connection: 0, info: {} });
+    await eventually(() => logged.join(''), (lines) => lines.includes('bridge: agent connected'));
+    socket.destroy(true);
     await graphql(server, `mutation { resetClientTraffic(id: "${id}") { id } }`);
     expect(reset.mock.calls).toEqual([['client', id]]);
     const figures: ReadonlyArray<readonly [object, string, unknown]> = [
@@ -333,6 +346,6 @@ test('a server does not store counters from before a reset of traffic, and its m
       }
     }
     await ran;
-    for (const spy of [reset, out]) spy.mockRestore();
+    for (const spy of [reset, out, err]) spy.mockRestore();
   }
 });

@@ -4,6 +4,8 @@ import process from 'node:process';
 import { expect, jest, test } from '@jest/globals';
 import { runAgentCommand } from '../../src/agent-commands.ts';
 import { checkConfig } from '../../src/agent/program.ts';
+import { serveStatus } from '../../src/agent/status/status-socket.ts';
+import { LogRecorder } from '../support/log-recorder.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const file = path.join(temporaryDirectory(), 'agent.toml');
@@ -120,6 +122,11 @@ test('the command prints what it found to stdout, and problems to stderr unless 
     expect(await ended({ status: true })).toEqual([1, 'no agent of this user is running\n', '']);
     expect(await ended({ status: true, json: true })).toEqual([1, '', '']);
     await expect(ended({ check: true, server: 'a:1', vkey: 'k' })).rejects.toThrow('--check: give the file');
+    const snapshot = { pid: 1, version: '1', config: file, problems: [], session: null, entries: null, visitors: [] };
+    const close = await serveStatus(path.dirname(file), async () => snapshot, new LogRecorder().logger);
+    expect(await ended({ status: true, json: true, config: path.relative(process.cwd(), file) })).toEqual([undefined, `${JSON.stringify(snapshot)}\n`, '']);
+    expect(await ended({ status: true, json: true, config: path.basename(file) })).toEqual([1, '', '']);
+    await close();
   } finally {
     process.exitCode = exitCode;
     if (runtimeDir === undefined) delete process.env['ADIT_RUNTIME_DIR'];

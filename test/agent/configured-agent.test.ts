@@ -128,7 +128,7 @@ test('a save changes what is another in the file, and nothing else, and says wha
   const save = async (text: string): Promise<void> => {
     const read = log.next(/tunnels and hosts, \d+ visitors$/);
     writeFileSync(file, text);
-    await read;
+    expect((await read)['state']).toEqual({ event: 'config', file, problems: [] });
   };
   const refused = async (address = ''): Promise<void> => {
     const [error] = await once(net.connect(Number(address.split(':')[1]), '127.0.0.1'), 'error');
@@ -138,6 +138,8 @@ test('a save changes what is another in the file, and nothing else, and says wha
   expect([configured.agent?.agent, configured.visitors.get('v')]).toEqual([running, visitors.get('v')]);
   expect([allow.mock.calls, stop.mock.calls.length]).toEqual([[[[path.join(directory, 'b')]]], 0]);
   expect([states('stopped'), states('restarted')]).toEqual([[{ event: 'stopped' }], []]);
+  const named = (text: string) => log.entries.filter(({ msg }) => msg.startsWith(text)).map((entry) => entry['visitor']);
+  expect([new Set(named('listening on')), named('stopped')]).toEqual([new Set(['v', 'w']), ['w']]);
   await refused(w);
 
   await save(head(1, 'k', 'allow_files = ["b"]\n') + visitor('v', 'another'));
@@ -149,9 +151,16 @@ test('a save changes what is another in the file, and nothing else, and says wha
   expect(states('restarted')).toEqual(['visitor', 'server', 'visitor', 'vkey, tls', 'visitor'].map(restarted));
   expect(stop).toHaveBeenCalledTimes(2);
 
+  // A file that cannot be used is looked at until it can.
+  const unreadable = log.next(/the last valid version stays active: .*vkey_file: ENOENT/);
+  const looked = jest.spyOn(WatchedFiles.prototype, 'set');
+  writeFileSync(file, 'server = "127.0.0.1:2"\nvkey_file = "none"\n');
+  await unreadable;
+  expect(looked.mock.lastCall).toEqual([[file, path.join(directory, 'none')]]);
+  looked.mockRestore();
   const invalid = log.next(/the last valid version stays active/);
   writeFileSync(file, 'server = 1');
-  await invalid;
+  expect((await invalid)['state']).toEqual({ event: 'config', file, problems: [expect.stringContaining('agent.toml:1: server: must be')] });
   expect(configured.problems).not.toEqual([]);
   const right = log.entries.length;
   const reads = jest.spyOn(WatchedFiles.prototype, 'set');

@@ -1,11 +1,20 @@
-import { afterEach, expect, jest, test } from '@jest/globals';
+import os from 'node:os';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { DirectPaths } from '../../src/agent/direct/direct-paths.ts';
+import { openPath } from '../../src/agent/direct/open-path.ts';
 import { Signal } from '../../src/agent/direct/signal.ts';
+import { agreeOnSession, ServerSession } from '../../src/agent/server-session.ts';
 import { Mux } from '../../src/wire/mux.ts';
-import { ASK_DIRECT } from '../../src/wire/visit-messages.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
+import { decodeOpen } from '../../src/wire/open.ts';
+import { welcomeSchema } from '../../src/wire/session-messages.ts';
+import { ASK_DIRECT, visitWelcomeSchema } from '../../src/wire/visit-messages.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 import { eventually } from '../support/eventually.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
+import { closed, visit } from '../support/target.ts';
+import { CLIENT, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
+import { startVisitor } from '../support/visitor.ts';
 import { socketPair } from '../support/wire.ts';
 
 const ends: Array<() => void> = [];
@@ -92,4 +101,70 @@ test('it begins again at once, with UDP and the first interval, when the agent i
   await new Promise(setImmediate);
   expect(greetings.length).toBe(2);
   expect(paths.carry(new EmptySocket(), () => () => undefined)).toBe(false);
+});
+
+const outside = Object.values(os.networkInterfaces()).some((list) => list?.some(({ internal, family }) => !internal && family === 'IPv4'));
+
+/** Each end of a path, whose other end the test is. A path never uses loopback addresses. */
+(outside ? describe : describe.skip)(`an open path${outside ? '' : ' (skipped: this machine has loopback addresses only)'}`, () => {
+  const password = 'a password of many words';
+  const quiet = { onControl: () => undefined, onServers: () => undefined };
+
+  async function p2pServer() {
+    const server = await startEngine();
+    await openTunnel(server, { mode: 'p2p', password, targets: ['127.0.0.1:9'] });
+    return { server, start: { sockets: netBackend, server: server.bridge, log: new LogRecorder().logger } };
+  }
+
+  test('ends at the agent with the stream that it was agreed on, although the visitor keeps it open', async () => {
+    const { server, start } = await p2pServer();
+    const { log } = await startAgent(server);
+    const agreed = await agreeOnSession({ ...start, role: 'visit', key: password, info: { type: 'p2p' }, welcome: visitWelcomeSchema });
+    const session = new ServerSession(agreed, { ...quiet, onOpen: (stream) => stream.reset() });
+    const signal = new Signal();
+    session.open(ASK_DIRECT)?.join(signal);
+    const { socket, life } = await openPath({ role: 'visitor', password, signal, server: '127.0.0.1', stunPorts: [], preferred: 'udp' });
+    ends.push(() => {
+      socket.destroy();
+      session.giveUp('over');
+    });
+    expect(life).toMatchObject({ heartbeatMs: 1000, silenceMs: 4000 });
+    await log.line(/^direct path with a visitor/);
+    signal.destroy();
+    expect((await log.line(/^direct path .* ended/)).msg).toMatch(/: the visitor or the server ended it; 0 connections on it cut$/);
+  });
+
+  test('ends at the visitor with that stream, although the agent keeps it open: its connections are cut, and the log says how many', async () => {
+    const { server, start } = await p2pServer();
+    const signal = new Signal();
+    let opened = 0;
+    const session = new ServerSession(await agreeOnSession({ ...start, role: 'mux', key: CLIENT.vkey, info: {}, welcome: welcomeSchema }), {
+      ...quiet,
+      onOpen: (stream, payload) => {
+        const request = decodeOpen(payload);
+        if (request?.kind !== 'direct') {
+          stream.reset();
+          return;
+        }
+        stream.join(signal);
+        void openPath({ role: 'agent', password, signal, server: '127.0.0.1', stunPorts: request.stunPorts, preferred: 'udp' }).then(({ socket, life }) => {
+          const mux = new Mux(socket, 'agent', { ...quiet, onOpen: () => opened++, onClose: () => undefined }, life);
+          ends.push(() => mux.close('over'));
+        });
+      },
+    });
+    ends.push(() => session.giveUp('over'));
+    const { visitor, log, port } = await startVisitor(server, { password, type: 'p2p' });
+    expect((await log.line(/^direct path to the agent/))['state']).toEqual({ event: 'path', path: 'direct' });
+    const carried = [await visit(port), await visit(port)];
+    const lost = log.line(/^direct path lost/);
+    await eventually(() => opened, (count) => count === 2);
+    signal.destroy();
+    expect(await lost).toMatchObject({
+      msg: 'direct path lost: the server or the agent ended it; 2 connections on it cut, new ones go through the server',
+      state: { event: 'path', path: 'relay' },
+    });
+    await Promise.all(carried.map(closed));
+    expect(visitor.path).toBe('relay');
+  });
 });

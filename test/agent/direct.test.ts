@@ -244,6 +244,29 @@ test.each(['udp', 'tcp'] as const)('a visitor that prefers %s names it first', a
   await expect(opening).rejects.toThrow('the peer ended the attempt');
 });
 
+test.each([['visitor', 3000], ['agent', 4000]] as const)('an attempt of the %s ends after %i ms', async (role, ms) => {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as net.AddressInfo;
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'performance'] });
+  try {
+    const signal = new Signal();
+    const opening = openPath({ role, password: 'a password', signal, server: '127.0.0.1', stunPorts: [port], preferred: 'tcp' });
+    const outcome = opening.then(() => 'open', String);
+    signal.write(Buffer.from(`${JSON.stringify({ type: 'hello', nonce: 'ab'.repeat(32), ways: ['tcp'], streamId: 1, stunPorts: [port] })}\n`));
+    // It asks for its address, and gets no answer.
+    await once(server, 'connection');
+    jest.advanceTimersByTime(ms - 1);
+    expect(jest.getTimerCount()).toBe(1);
+    jest.advanceTimersByTime(1);
+    expect(jest.getTimerCount()).toBe(0);
+    expect(await outcome).toContain('no TCP connection of the peer arrives');
+  } finally {
+    jest.useRealTimers();
+    server.close();
+  }
+});
+
 describe('the encryption of a path', () => {
   afterEach(() => {
     jest.useRealTimers();

@@ -93,6 +93,23 @@ test('the connect and the handshake have a timeout each', async () => {
   expect(connects).toEqual([60_000]);
 });
 
+test('a server that demands TLS is dialed at its TLS port, and must show the certificate that it named there', async () => {
+  const [near, far] = socketPair(place);
+  const tls = { port: 8025, fingerprint: 'ab'.repeat(32) };
+  void acceptHandshake(far, { timeoutMs: 60_000, keyOf: () => 'k' }).then((offer) => offer.refuse({ code: 'tls-needed', text: 'use TLS', tls }));
+  const dialed: unknown[] = [];
+  const connect = async ({ host, port, trust }: Parameters<typeof netBackend.connect>[0]) => {
+    dialed.push([host, port, trust?.fingerprint]);
+    if (dialed.length > 1) throw new Error('enough');
+    return near;
+  };
+  const { logger: log } = new LogRecorder();
+  const server = { host: 'h', port: 1 };
+  const agreed = agreeOnSession({ sockets: { ...netBackend, connect }, server, role: 'mux', key: 'k', info: {}, welcome: sessionWelcome, log });
+  await expect(agreed).rejects.toThrow('enough');
+  expect(dialed).toEqual([['h', 1, undefined], ['h', 8025, tls.fingerprint]]);
+});
+
 test('a welcome that it does not understand ends the connection', async () => {
   const [near, far] = socketPair(place);
   const gone = acceptHandshake(far, { timeoutMs: 60_000, keyOf: () => 'k' }).then((offer) => {

@@ -7,6 +7,7 @@ import { StunServer } from '../../src/engine/stun-server.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { stunMapped, stunRequest } from '../../src/wire/stun.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
+import { freePortRange } from '../support/free-port.ts';
 import { describeWithIpv6 } from '../support/programs.ts';
 import {
   closed,
@@ -228,6 +229,17 @@ test('one address has a share of the STUN server over TCP, and gets it back', as
   for (const socket of silent) socket.destroy();
   await eventuallyAsync(() => answered('127.0.0.1'), (is) => is);
   await service.close();
+});
+
+test('the STUN ports are closed until a visitor program requests a path', async () => {
+  const port = await freePortRange(2);
+  const server = await startEngine({ p2pPort: port });
+  await startAgent(server);
+  await openTunnel(server, { mode: 'p2p', password, targets: [(await startEcho()).address] });
+  expect(await refusal(port)).toBe('ECONNREFUSED');
+  const { log } = await startVisitor(server, { password, type: 'p2p' });
+  await log.line(/direct path/);
+  expect(await refusal(port)).toBe('');
 });
 
 test('a STUN port that is taken costs the direct paths, and nothing else', async () => {

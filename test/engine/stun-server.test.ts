@@ -1,3 +1,5 @@
+import dgram from 'node:dgram';
+import { once } from 'node:events';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import pino from 'pino';
 import { StunServer, type StunServerOptions } from '../../src/engine/stun-server.ts';
@@ -7,6 +9,8 @@ import type { OwnedPorts } from '../../src/wire/shared-ports.ts';
 import { stunRequest } from '../../src/wire/stun.ts';
 import { EmptySocket } from '../support/empty-socket.ts';
 import { freePortRange } from '../support/free-port.ts';
+import { LogRecorder } from '../support/log-recorder.ts';
+import { refusal } from '../support/target.ts';
 import { udpPeer } from '../support/udp.ts';
 
 const servers: StunServer[] = [];
@@ -97,6 +101,28 @@ test('a connection may send one request, in pieces, within ten seconds', async (
   } finally {
     jest.useRealTimers();
   }
+});
+
+test('if the second port is taken, the log says so, and the first one is free until both are', async () => {
+  const port = await freePortRange(2);
+  const taken = dgram.createSocket('udp4').bind(port + 1, '127.0.0.1');
+  await once(taken, 'listening');
+  const log = new LogRecorder();
+  const server = serverOf({ port, log: log.logger });
+  expect(await server.ports()).toEqual([]);
+  const msg = expect.stringMatching(new RegExp(String.raw`^no direct paths for p2p tunnels \(--p2p-port\): .*\b${port + 1}\b`));
+  expect(log.entries).toMatchObject([{ level: 50, msg }]);
+  expect(await refusal(port)).toBe('ECONNREFUSED');
+  taken.close();
+  await once(taken, 'close');
+  expect(await server.ports()).toEqual([port, port + 1]);
+});
+
+test('256 connections are open at once, 32 of one address', async () => {
+  const { sockets, bring } = broughtSockets();
+  await serverOf({ sockets }).ports();
+  const accepted = (address: string) => Array.from({ length: 33 }, () => bring(address)).filter(({ destroyed }) => !destroyed).length;
+  expect([1, 2, 3, 4, 5, 6, 7, 8, 9].map((last) => accepted(`192.0.2.${last}`))).toEqual([32, 32, 32, 32, 32, 32, 32, 32, 0]);
 });
 
 test('its end closes the connections that are open', async () => {

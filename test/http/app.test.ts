@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, jest, test } from '@jest/globals';
+import type { RequestHandler } from 'express';
 import pino from 'pino';
 import { NotReadyError } from '../../src/http/health.ts';
 import { AditError } from '../../src/schema/errors.ts';
@@ -16,13 +17,20 @@ test('an unknown path is answered in the legacy format', async () => {
 });
 
 test('everything moves below the base path, and nothing is left outside', async () => {
-  const app = await start({ settings: { basePath: '/a/b', trustedProxies: [] } });
+  const answers = (path: string): RequestHandler => (request, response, next) => {
+    if (request.path === path) response.end();
+    else next();
+  };
+  const app = await start({ settings: { basePath: '/a/b', trustedProxies: [] }, legacy: answers('/client/list'), metrics: answers('/metrics') });
   for (const path of ['/', '/healthz', '/login/index', '/agent/adit-agent.mjs']) expect((await fetch(`${app.url}${path}`)).status).toBe(200);
   expect(await (await app.graphql({ query: '{ server { version } }' })).json()).toEqual({ data: { server: { version: '1.2.3' } } });
-  const outside = new URL(app.url).origin;
-  for (const path of ['/', '/healthz', '/graphql', '/api', '/openapi.json', '/metrics', '/agent/adit-agent.mjs']) {
-    expect((await fetch(`${outside}${path}`, { headers: basic() })).status).toBe(404);
-  }
+  const statuses = (base: string) =>
+    Promise.all(
+      ['/', '/healthz', '/graphql', '/api', '/openapi.json', '/client/list', '/metrics', '/audit/download.csv', '/agent/adit-agent.mjs', '/agent/install.sh']
+        .map(async (path) => (await fetch(`${base}${path}`, { headers: basic() })).status),
+    );
+  expect(await statuses(app.url)).not.toContain(404);
+  expect(new Set(await statuses(new URL(app.url).origin))).toEqual(new Set([404]));
 });
 
 test('answers say that nothing may be loaded or framed, and not what serves them', async () => {

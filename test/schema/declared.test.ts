@@ -79,6 +79,20 @@ eitherDialect('what agents bring along', (databases) => {
     expect(await counts(api)).toMatchObject({ tunnels: most - 1, hosts: 1 });
   });
 
+  test('can be stopped, started and copied in the API; the copy is stored like any other', async () => {
+    const api = await openTestSchema(databases);
+    const records = new AgentDeclarations(api.services).open(await newClient(api), '');
+    const made = [['Tunnel', (await tunnel(records, 'a')).id], ['Host', (await host(records, 'a')).id]] as const;
+    for (const [kind, id] of made) {
+      for (const [action, enabled] of [['stop', false], ['start', true], ['stop', false]] as const) {
+        expect(await api.ok(`mutation { done: ${action}${kind}(id: ${id}) { enabled noStore } }`)).toEqual({ done: { enabled, noStore: true } });
+      }
+    }
+    expect(await api.ok(`mutation { copyTunnel(id: ${made[0][1]}) { noStore } }`)).toEqual({ copyTunnel: { noStore: false } });
+    await records.withdraw('tunnel', 'a');
+    expect(await counts(api)).toMatchObject({ tunnels: 1, hosts: 1 });
+  });
+
   test('is held to every rule, and what is refused stays as it was', async () => {
     const api = await openTestSchema(databases);
     const clientId = await newClient(api, { maxTunnels: 3 });
