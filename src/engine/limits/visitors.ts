@@ -5,7 +5,7 @@ import type { VisitorTrace } from './visitor-trace.ts';
  * Maximum connections of visitors to the whole server. Each may hold a stream's credit (1 MB) if its visitor stops reading, and a
  * file descriptor. Without a limit, anybody could exhaust the server's memory.
  */
-const VISITOR_SHARES: ShareLimits = { total: 50_000, perAddress: 12_500 };
+export const VISITOR_SHARES: ShareLimits = { total: 50_000, perAddress: 12_500 };
 
 /** Counts the open visitor connections of all tunnels. */
 export class Visitors {

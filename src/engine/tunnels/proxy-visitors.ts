@@ -7,14 +7,14 @@ import { dialThrough, type Dialed } from './dial-through.ts';
 import type { TunnelContext } from './tunnel-context.ts';
 
 /** Maximum concurrent visitors of one proxy without a stream. */
-const SHARES: ShareLimits = { total: 2048, perAddress: 256 };
+export const PROXY_SHARES: ShareLimits = { total: 2048, perAddress: 256 };
 
 /**
  * The visitors of one proxy whose connection is not, or no longer, carried by a stream. Connections with a stream are counted and limited elsewhere.
  */
 export class ProxyVisitors {
   readonly #context: TunnelContext;
-  readonly #shares = new ConnectionShares(SHARES);
+  readonly #shares = new ConnectionShares(PROXY_SHARES);
   readonly #present = new Set<ProxyVisitor>();
 
   constructor(context: TunnelContext) {

@@ -25,9 +25,9 @@ import type { UnreadAccount } from '../unread-account.ts';
 import { readTlsStart, type TlsHello } from './tls-start.ts';
 
 /** Timeout of hello and handshake together, in ms. */
-const HANDSHAKE_MS = 10_000;
+export const HANDSHAKE_MS = 10_000;
 /** Maximum connections with an unfinished handshake. */
-const UNFINISHED: ShareLimits = { total: 4096, perAddress: 512 };
+export const UNFINISHED: ShareLimits = { total: 4096, perAddress: 512 };
 /** The limits for starting HTTP/2 requests. A connection may have 128 open: one with more waiting has just canceled some of them. */
 const REQUESTS: TurnLimits = { ms: 4, waiting: 200 };
 /** As for plain sockets (wire/net-socket.ts). */
