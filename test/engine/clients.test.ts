@@ -170,6 +170,14 @@ test('changed lists hold for the next visitor, also if they are as long as befor
   expect(refusedBy()).toEqual(['whiteList', 'whiteList', 'blackList', undefined]);
 });
 
+test('an address that a password has allowed is admitted in each of its spellings', async () => {
+  const client = await clientOf({ ipWhite: true, ipWhitePassword: 'x' });
+  client.allow('2001:DB8:0::1', 0);
+  client.allow('192.0.2.1', 0);
+  const visitors = ['2001:db8::1', '2001:0DB8::1', '::ffff:192.0.2.1', '2001:db8::2'];
+  expect(visitors.map((address) => client.turnedAwayBy(address, AddressSet.none, 0))).toEqual([undefined, undefined, undefined, 'whiteList']);
+});
+
 test("a proxy's visitor logs in with one of its accounts, or else with the login of the client; who guesses holds up nobody at other addresses", () => {
   const clients = [{ basicUser: 'me', basicPassword: 'right' }, { basicUser: 'me' }, { basicPassword: 'right' }].map((login) => ({ ...CLIENT, ...login }));
   const logins = new ClientLogins((id) => clients[id - 1], new Attempts(), () => 0);

@@ -151,6 +151,16 @@ describe.each(named.filter(({ way }) => way !== 'direct' || canMeet))('a tunnel 
     expect(stateOf(server, tunnel)).toMatchObject({ running: false });
   });
 
+  test('cuts its connections when it belongs to another client', async () => {
+    const { server, tunnel } = await serving();
+    const visitor = await visit(tunnel, server);
+    await visitor.echo('x');
+    await setClient(server, { id: 2, vkey: 'of another client' });
+    await setTunnel(server, { ...tunnel, clientId: 2 });
+    await gone(server, tunnel, visitor);
+    expect(server.engine.clientState(CLIENT.id)).toMatchObject({ connections: 0 });
+  });
+
   test('a lost agent ends its connections at once, the next agent serves new ones', async () => {
     const server = await engine();
     const relay = await Relay.start(server.bridge.port);

@@ -203,6 +203,8 @@ eitherDialect('the endpoints for hosts under /index', (databases) => {
     await body('/index/addhost/', web);
     for (const _ of [1, 2]) expect(await body('/index/hoststop/', { id: 1 })).toEqual({ status: 1, msg: 'stop success' });
     expect(await record()).toEqual({ code: 1, data: { ...host, IsClose: true } });
+    // It keeps its name.
+    expect(await body('/index/addhost/', web)).toEqual(refused('add failhost has exist'));
     for (const _ of [1, 2]) expect(await body('/index/hoststart/', { id: 1 })).toEqual({ status: 1, msg: 'start success' });
     expect(await record()).toEqual({ code: 1, data: host });
     expect(await body('/index/delhost/', { id: 1 })).toEqual({ status: 1, msg: 'delete success' });

@@ -89,6 +89,9 @@ eitherDialect('an expiry', (databases) => {
     const expiredUsers = async () => (await api.record('{ users(filter: { expired: true }) { rows { id } } }'))['rows'];
     expect(await expiredUsers()).toEqual([{ id: ended }]);
     expect(await byStatus(api)).toEqual([...off(first, third), ...enabled(second)]);
+    const late = await create(api, `ownerId: ${ended}`);
+    expect(await byStatus(api)).toEqual([...off(first, third, late), ...enabled(second)]);
+    await api.ok(`mutation { deleteClient(id: ${late}) }`);
     const other = await createUser(api, `username: "carol", expiresAt: "${at(9)}"`);
     const just = await create(api, `ownerId: ${other}, expiresAt: "${at(0)}"`);
     await api.ok(`mutation { updateUser(id: ${other}, input: { expiresAt: "${at(8)}" }) { id } }`);

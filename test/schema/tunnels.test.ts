@@ -49,6 +49,7 @@ eitherDialect('tunnels', (databases) => {
     ];
     for (const [accounts, problem] of refused) await expect(change(accounts)).rejects.toThrow(problem);
     expect(stored()).toHaveLength(2);
+    expect(api.engine.wantedTunnels.get(await api.id(copy, { id }))?.accounts).toEqual(stored());
     expect(await change(null)).toEqual({ accountNames: [] });
     expect(stored()).toEqual([]);
   });

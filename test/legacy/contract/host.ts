@@ -115,7 +115,11 @@ export const hostContract: Contract = {
       offset: { send: { offset: 3 }, answer: rows([4, 5], 5) },
       limit: [{ send: { limit: 1 }, answer: rows([1], 5) }, { send: { limit: 0 }, answer: rows([], 5) }],
     },
-    failures: [['invalid user_id', { user_id: 'x' }], ['permission denied', { client_id: 1 }, 403, 'alice']],
+    failures: [
+      ['invalid user_id', { user_id: 'x' }],
+      ['permission denied', { client_id: 1 }, 403, 'alice'],
+      ['permission denied', { client_id: 2 }, 403, 'web login'],
+    ],
   },
   '/index/gethost': {
     send: { id: 1 },

@@ -74,12 +74,12 @@ export const tunnelContract: Contract = {
       offset: { send: { offset: 2 }, answer: rows([3, 4], 4) },
       limit: [{ send: { limit: 2 }, answer: rows([1, 2], 4) }, { send: { limit: 0 }, answer: rows([], 4) }],
     },
-    failures: [['invalid user_id', { user_id: 'x' }], ['invalid filter_client_id', { filter_client_id: 'x' }], [
-      'permission denied',
-      { client_id: 1 },
-      403,
-      'alice',
-    ]],
+    failures: [
+      ['invalid user_id', { user_id: 'x' }],
+      ['invalid filter_client_id', { filter_client_id: 'x' }],
+      ['permission denied', { client_id: 1 }, 403, 'alice'],
+      ['permission denied', { filter_client_id: 2 }, 403, 'web login'],
+    ],
   },
   '/index/getonetunnel': {
     send: { id: 1 },

@@ -28,7 +28,7 @@ function settable(on: Record<string, string | number>): Record<string, Parameter
   const set = (parameters: Record<string, string | number>, makes: Record<string, unknown>): ParameterCase => ({ send: { ...on, ...parameters }, makes });
   return {
     // Names are compared exactly: neither is the administrator's, or bob's.
-    username: ['carol <c>', 'Admin', 'Bob'].map((username) => set({ username }, { UserName: username })),
+    username: ['Admin', 'Bob', 'carol <c>'].map((username) => set({ username }, { UserName: username })),
     remark: set({ remark: 'team "A"' }, { Remark: 'team "A"' }),
     max_tunnel: set({ max_tunnel: 10 }, { MaxTunnelNum: 10 }),
     max_client: set({ max_client: 3 }, { MaxClientNum: 3 }),
