@@ -98,6 +98,7 @@ const filled = (begin: string, length: number, end: string) => begin + 'x'.repea
 test.each<[string, number, (count: number) => unknown]>([
   ["bytes of the line with a chunk's size", 256, (bytes) => chunks(filled('1;', bytes, '\r\n'))],
   ["digits of a chunk's size", 12, (digits) => chunks(`${'1'.padStart(digits, '0')}\r\na`)],
+  ["digits of a complete chunk's size", 12, (digits) => chunks(`${'1'.padStart(digits, '0')}\r\na\r\n`)],
   ['bytes of a trailer', 8192, (bytes) => chunks(`0\r\n${filled('A: ', bytes, '\r\n')}\r\n`)],
   ['bytes of a trailer of two lines, without the first line end', 8192, (bytes) => chunks(`0\r\nB: b\r\n${filled('A: ', bytes - 4, '\r\n')}\r\n`)],
   ['fields of a trailer', 128, (fields) => chunks(`0\r\n${'A: b\r\n'.repeat(fields)}\r\n`)],

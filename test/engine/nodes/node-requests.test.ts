@@ -123,6 +123,11 @@ test('an answer that does not come, is cut off, or is another one than was asked
   const long = 'x'.repeat(100_000);
   given.push((stream) => stream.join(new MessageSocket(JSON.stringify(long))));
   expect(await ask(link, { kind: 'probe', clientId: 1, target: '', timeoutMs: 0 }, answers.probeAnswer, 60_000)).toBe(long);
+  // No other node can make this one keep more than 8 MB of an answer.
+  for (const bytes of [8 * 1024 * 1024, 8 * 1024 * 1024 + 1]) {
+    given.push((stream) => stream.join(new MessageSocket(JSON.stringify(traffic(1)).padStart(bytes))));
+    expect(await asked(60_000)).toEqual(bytes > 8 * 1024 * 1024 ? undefined : traffic(1));
+  }
   link.close('');
   expect(await asked()).toBeUndefined();
 });
