@@ -94,13 +94,6 @@ describe('what an operation costs', () => {
   });
 });
 
-test('the documentation names the limits', () => {
-  const documentation = readFileSync(path.resolve(import.meta.dirname, '../../docs/api.md'), 'utf8');
-  const { depth, aliases, directives, tokens, cost: most, eventCost } = limits;
-  expect(documentation).toContain(`at most ${depth} levels of fields, ${aliases} aliases, ${directives} directives, ${tokens} tokens, and a cost of ${most}.`);
-  expect(documentation).toContain(`A subscription may cost ${eventCost} for each event.`);
-});
-
 describe('what fits in', () => {
   test('introspection in its longest form, and the examples of the editor', () => {
     expect(

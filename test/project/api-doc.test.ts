@@ -4,9 +4,17 @@ import path from 'node:path';
 import process from 'node:process';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { isInputObjectType, isNonNullType } from 'graphql';
 import { z } from 'zod';
 import { limits } from '../../src/http/graphql-limits.ts';
+import { EXPIRING_DAYS } from '../../src/rules/certificate.ts';
+import { most } from '../../src/schema/enrolment/write.ts';
 import { errorCodes } from '../../src/schema/error-codes.ts';
+import { slotLimits } from '../../src/schema/limits/operation-slots.ts';
+import { resultLimits } from '../../src/schema/limits/result-limits.ts';
+import { rowLimits } from '../../src/schema/lists/page.ts';
+import { expiryMs } from '../../src/schema/problem/sources.ts';
+import { schema } from '../../src/schema/schema.ts';
 import { endChildren } from '../support/child.ts';
 import { isShort } from '../support/endurance.ts';
 import { openTunnel, startServer, write } from '../support/processes.ts';
@@ -23,9 +31,50 @@ test('docs/api.md has every error code with its description and its message', ()
   expect(doc.split('\n').filter((line) => /^\| `[A-Z_]+` \|/.test(line))).toEqual(rows);
 });
 
-test('docs/api.md has the limits of an operation', () => {
-  const said = /(\d+) levels of fields, (\d+) aliases, (\d+) directives, (\d+) tokens, and a cost of (\d+)/.exec(doc);
-  expect(said?.slice(1).map(Number)).toEqual([limits.depth, limits.aliases, limits.directives, limits.tokens, limits.cost]);
+test.each([
+  [
+    /(\d+) levels of fields, (\d+) aliases, (\d+) directives, (\d+) tokens, and a cost of (\d+)/,
+    [limits.depth, limits.aliases, limits.directives, limits.tokens, limits.cost],
+  ],
+  [/A subscription may cost (\d+) for each event/, [limits.eventCost]],
+  [/has at most (\d+) rows and (\d+) characters/, [resultLimits.rows, resultLimits.characters]],
+  [/(\d+) operations under way and (\d+) more\s+in a queue/, [slotLimits.running, slotLimits.waiting]],
+  [/The default `limit` is (\d+) and the maximum is (\d+)/, [rowLimits.normal, rowLimits.most]],
+  [/enable, disable, start, stop or delete up to (\d+) records/, [rowLimits.most]],
+  [/A client has at most (\d+) codes/, [most.open]],
+  [/`USER_EXPIRES` \| within (\d+) days/, [expiryMs / 86_400_000]],
+  [/refused, or expires within (\d+) days/, [EXPIRING_DAYS]],
+])('docs/api.md has the numbers of the program: %s', (said, numbers) => {
+  expect(said.exec(doc)?.slice(1).map(Number)).toEqual(numbers);
+});
+
+/** The names in code in a part of the doc. */
+const namesIn = (text = '') => Array.from(text.matchAll(/`([a-z]\w*)`/g), ([, name]) => name ?? '').toSorted();
+
+test('docs/api.md has every subscription', () => {
+  const rows = /^\| subscription \| reports \|\n\|---\|---\|\n(.*?)\n\n/ms.exec(doc)?.[1]?.split('\n').map((row) => row.split(' | ')[0]);
+  expect(namesIn(rows?.join())).toEqual(Object.keys(schema.getSubscriptionType()?.getFields() ?? {}).toSorted());
+});
+
+test.each([
+  ...[['clients', 'ClientFilter'], ['tunnels', 'TunnelFilter'], ['hosts', 'HostFilter'], ['users', 'UserFilter']],
+  ...[['platformDomains', 'PlatformDomainFilter'], ['auditEntries', 'AuditEntryFilter']],
+])('docs/api.md has every condition of the list %s', (list, name) => {
+  const type = schema.getType(name);
+  const row = new RegExp(`^\\| \`${list}\` \\| (.*)$`, 'm').exec(doc)?.[1]?.replace(/\([^`]*\)/g, '');
+  expect(namesIn(row)).toEqual(isInputObjectType(type) ? Object.keys(type.getFields()).toSorted() : []);
+});
+
+test('docs/api.md has the queries that not everybody may make', () => {
+  const said = /A field of `Query` that not every user or web login may call \((.*) for administrators; (.*) for user accounts\) is nullable/.exec(doc);
+  const scoped = z.object({ pothosOptions: z.object({ authScopes: z.record(z.string(), z.unknown()).catch({}) }) });
+  const withScope = (scope: string) =>
+    Object.values(schema.getQueryType()?.getFields() ?? {}).filter(({ extensions }) => scope in scoped.parse(extensions).pothosOptions.authScopes);
+  for (const [index, scope] of ['administrator', 'user'].entries()) {
+    const fields = withScope(scope);
+    expect(namesIn(said?.[index + 1])).toEqual(fields.map(({ name }) => name).toSorted());
+    expect(fields.filter(({ type }) => isNonNullType(type))).toEqual([]);
+  }
 });
 
 /** The files of the doc's example, as somebody would copy them, with the packages and the schema that it names. */
