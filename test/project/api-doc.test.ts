@@ -15,6 +15,7 @@ import { resultLimits } from '../../src/schema/limits/result-limits.ts';
 import { rowLimits } from '../../src/schema/lists/page.ts';
 import { expiryMs } from '../../src/schema/problem/sources.ts';
 import { schema } from '../../src/schema/schema.ts';
+import { NODE_DEAD_MS } from '../../src/store/nodes.ts';
 import { endChildren } from '../support/child.ts';
 import { isShort } from '../support/endurance.ts';
 import { openTunnel, startServer, write } from '../support/processes.ts';
@@ -44,6 +45,7 @@ test.each([
   [/A client has at most (\d+) codes/, [most.open]],
   [/`USER_EXPIRES` \| within (\d+) days/, [expiryMs / 86_400_000]],
   [/refused, or expires within (\d+) days/, [EXPIRING_DAYS]],
+  [/has not reported to the database for (\d+) seconds/, [NODE_DEAD_MS / 1000]],
 ])('docs/api.md has the numbers of the program: %s', (said, numbers) => {
   expect(said.exec(doc)?.slice(1).map(Number)).toEqual(numbers);
 });

@@ -111,11 +111,15 @@ test('a guarded name is listed, and can be freed together with its counters', ()
   const attempts = new Attempts();
   attack(attempts, 6);
   times(4, () => fail(attempts, '192.0.2.1', 'victim'));
+  times(3, () => fail(attempts, '192.0.2.2', 'victim'));
   const lockout = { credential: 'login', kind: 'name', source: 'victim', until: new Date(now + 60_000) };
   const names = () => attempts.lockouts(now).filter(({ kind }) => kind === 'name');
   expect(names()).toEqual([lockout]);
   expect([attempts.free({ kind: 'name', source: 'victim' }, now), attempts.free({ kind: 'name', source: 'victim' }, now)]).toEqual([[lockout], []]);
   expect(times(4, () => fail(attempts, '192.0.2.1', 'victim'))).toEqual([0, 0, 0, 0]);
+  // When it is guarded again, an address has all its guesses, whatever it guessed before.
+  for (let n = 0; n < 60; n++) fail(attempts, `198.19.0.${n}`, 'victim');
+  expect(times(4, () => fail(attempts, '192.0.2.2', 'victim'))).toEqual([0, 0, 0, 60_000]);
 });
 
 test('each credential has a count of its own; all are listed, and freed together', () => {

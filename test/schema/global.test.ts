@@ -157,7 +157,7 @@ eitherDialect('the global settings', (databases) => {
     expect(await status('covering', '2119-12-17T00:00:00.001Z')).toBe('expiring');
     expect(await status('covering', '2120-01-01T00:00:00Z')).toBe('expired');
     expect(await status('covering', '2019-01-01T00:00:00Z')).toBe('notYetValid');
-    expect(await status('other', '2050-01-01T00:00:00Z')).toBe('notCovered');
+    for (const now of ['2019-01-01T00:00:00Z', '2050-01-01T00:00:00Z', '2120-01-01T00:00:00Z']) expect(await status('other', now)).toBe('notCovered');
     for (const [name, text] of [['missing', 'cannotLoad'], ['wrongKey', 'cannotLoad'], ['empty', 'empty'], ['broken', 'cannotParse']] as const) {
       expect(await status(name, '2050-01-01T00:00:00Z')).toBe(text);
     }

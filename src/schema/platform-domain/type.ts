@@ -22,7 +22,7 @@ const PlatformCertificateStatus = enumOf<Status>(
   "The status of a platform domain's certificate. If more than one applies, the first of this list counts.",
   {
     none: 'No certificate is configured, so the hosts only serve HTTP.',
-    cannotLoad: 'A file is missing, cannot be read or is larger than 64 KB, or the key does not belong to the certificate.',
+    cannotLoad: 'A file is missing, cannot be read or is larger than 64 KB, or certificate and key are not a pair that can be used.',
     empty: 'A file is empty.',
     cannotParse: 'The first file contains no certificate.',
     notCovered: 'It does not cover the wildcard.',
