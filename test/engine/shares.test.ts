@@ -2,10 +2,12 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
+import { VisitorTrace } from '../../src/engine/limits/visitor-trace.ts';
 import { holdToShares } from '../../src/http/server.ts';
 import { covering } from '../support/certificates.ts';
 import { clientHello } from '../support/client-hello.ts';
 import { eventually, eventuallyAsync } from '../support/eventually.ts';
+import { LogRecorder } from '../support/log-recorder.ts';
 import { closed, roundTrip, startEcho } from '../support/target.ts';
 import { openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
 import { hostOf, startVhost } from '../support/vhost.ts';
@@ -50,15 +52,19 @@ test('one address has its share of a tunnel port, and the others the rest', asyn
 test.each(['httpPort', 'httpsPort'] as const)(
   'one address has its share of the %s of the hosts, before and after what it has said; a trusted proxy has none',
   async (which) => {
+    const log = new LogRecorder();
     const vhost = await startVhost([hostOf({ host: '*.p.example.com', certificate: covering.certificate, privateKey: covering.key })], {
       shares: { total: 600, perAddress: 10 },
       trusts: (address) => address === '127.0.0.9',
+      trace: VisitorTrace.of(log.logger),
     });
+    const refused = (): unknown[] => log.entries.filter(({ msg }) => msg === 'refused').map(({ cause, visitor }) => [cause, typeof visitor]);
     const port = vhost[which];
     const connections = (): number => vhost.server.connections;
     if (which === 'httpPort') {
       for (let count = 1; count <= 10; count++) expect(await stays(await from('127.0.0.1', port), connections, count)).toBe(true);
       await closed(await from('127.0.0.1', port));
+      expect(refused()).toEqual([['capacity', 'number']]);
       expect(await stays(await from('127.0.0.2', port), connections, 11)).toBe(true);
       // Behind a proxy the visitor's address counts, once it is known.
       const named = async () => {
@@ -79,6 +85,7 @@ test.each(['httpPort', 'httpsPort'] as const)(
     const idle = await Promise.all(Array.from({ length: 512 }, () => from('127.0.0.1', port)));
     await closed(await from('127.0.0.1', port));
     expect(idle.filter((socket) => socket.destroyed)).toHaveLength(0);
+    expect(refused()).toEqual([['capacity', 'number']]);
     const other = await from('127.0.0.2', port);
     other.write('no TLS at all');
     await closed(other);
@@ -87,6 +94,7 @@ test.each(['httpPort', 'httpsPort'] as const)(
     const proxied = await from('127.0.0.9', port);
     proxied.write(Buffer.concat([Buffer.from('PROXY TCP4 127.0.0.1 127.0.0.1 1000 80\r\n'), hello]));
     await closed(proxied);
+    expect(refused()).toEqual([['capacity', 'number'], ['capacity', 'number']]);
     const [socket] = idle;
     socket?.destroy();
     await eventuallyAsync(async () => {

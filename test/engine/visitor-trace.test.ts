@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import { expect, test } from '@jest/globals';
 import pino from 'pino';
 import { VisitorTrace } from '../../src/engine/limits/visitor-trace.ts';
@@ -88,10 +89,17 @@ test('a visitor of a host is followed through all requests of its connection', a
   expect(await trace.line(/^accepted$/)).toMatchObject({ scheme: 'http', address: '127.0.0.1' });
   expect(await trace.line(/^admitted$/)).toMatchObject({ hostId: host.id, clientId: CLIENT.id, method: 'GET' });
   expect(await trace.line(/^target dialed$/)).toMatchObject({ result: 'connected' });
+  expect(await trace.line(/^opened$/)).toMatchObject({ clientId: CLIENT.id, connection: expect.any(Number), stream: expect.any(Number) });
+  expect(await trace.line(/^closed$/)).toMatchObject({ inletBytes: expect.any(Number), exportBytes: expect.any(Number), reason: expect.any(String) });
+  expect(await trace.line(/^refused$/)).toMatchObject({ cause: 'noRoute', reason: expect.any(String) });
   const count = trace.entries.length;
   const tls = await visit(httpsPort);
   tls.destroy();
   expect(await trace.line(/^accepted$/, count)).toMatchObject({ scheme: 'https', address: '127.0.0.1', port: expect.any(Number) });
+  connectTls({ host: '127.0.0.1', port: httpsPort, servername: 'unknown.test' }).on('error', () => undefined);
+  const { visitor: other, cause } = await trace.line(/^refused$/, count);
+  expect([cause, other]).toEqual(['no host has the name in the TLS handshake', Number(visitor) + 2]);
+  expect(wayOf(trace, other).slice(0, 2)).toEqual(['accepted', 'refused']);
 });
 
 test('visitors of UDP and of proxies are followed, too', async () => {

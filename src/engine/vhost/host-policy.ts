@@ -3,6 +3,7 @@ import type { ByteSocket } from '../../wire/socket.ts';
 import { START_CREDIT } from '../../wire/stream.ts';
 import type { UnreadLedger } from '../../wire/unread-budget.ts';
 import type { Environment } from '../environment.ts';
+import type { RefusalCause } from '../face.ts';
 import { HEAD_LIMITS, type HeadLimits } from '../http/head.ts';
 import { type CarryOptions, DATA_FOLLOWS } from '../tunnels/connections.ts';
 import type { TargetRotation } from '../tunnels/target-rotation.ts';
@@ -51,18 +52,26 @@ export class HostPolicy implements VhostPolicy {
   }
 
   dial(entry: HostEntry, visitor: PairOrigin, unread: UnreadLedger | undefined): ByteSocket | undefined {
-    return this.#dial(entry, entry.targets, visitor, { dataFollows: true, credit: START_CREDIT, unread });
+    const dialed = this.#dial(entry, entry.targets, visitor, { dataFollows: true, credit: START_CREDIT, unread });
+    return typeof dialed === 'string' ? undefined : dialed;
   }
 
   dialSecure(entry: HostEntry, visitor: PairOrigin): ByteSocket | undefined {
-    return this.#dial(entry, entry.secureTargets, visitor, DATA_FOLLOWS);
+    const dialed = this.#dial(entry, entry.secureTargets, visitor, DATA_FOLLOWS);
+    if (typeof dialed !== 'string') return dialed;
+    // Unlike a request, this visitor has passed no gate that counts refusals.
+    this.#environment.visitors.trace?.say(visitor, 'refused', { hostId: entry.id, cause: dialed });
+    entry.meter.countRefusal(dialed);
+    this.#environment.refused(entry.wanted.clientId, dialed);
+    return undefined;
   }
 
-  /** Counted and limited like a tunnel's connection. */
-  #dial(entry: HostEntry, targets: TargetRotation, visitor: PairOrigin, how: CarryOptions): ByteSocket | undefined {
+  /** Counted and limited like a tunnel's connection. @returns why it is refused, which is not counted here */
+  #dial(entry: HostEntry, targets: TargetRotation, visitor: PairOrigin, how: CarryOptions): ByteSocket | RefusalCause {
     const payload = targets.next;
-    const carrier = payload && this.#environment.admit(entry.wanted, visitor.remoteAddress);
-    if (!carrier || typeof carrier === 'string') return undefined;
+    if (!payload) return 'noTarget';
+    const carrier = this.#environment.admit(entry.wanted, visitor.remoteAddress);
+    if (typeof carrier === 'string') return carrier;
     targets.advance();
     const [near, far] = socketPair(visitor);
     this.#environment.visitors.trace?.same(visitor, near, far);

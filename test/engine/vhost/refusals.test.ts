@@ -8,20 +8,23 @@ import { Field } from '../../../src/engine/http/field.ts';
 import { prefersJson } from '../../../src/engine/vhost/response/refusal.ts';
 import { formatOwnResponse, httpsRedirect } from '../../../src/engine/vhost/response/own-response.ts';
 import { covering } from '../../support/certificates.ts';
+import { clientHello } from '../../support/client-hello.ts';
 import { eventually } from '../../support/eventually.ts';
 import { LogRecorder } from '../../support/log-recorder.ts';
+import { closed, visit } from '../../support/target.ts';
 import { CLIENT, fresh, storedState } from '../../support/tunnel.ts';
 import { exchange, hostOf, startLastingOrigin, startVhost } from '../../support/vhost.ts';
 import { startVhostRig, type VhostRig } from '../../support/vhost-rig.ts';
 
 const HOST_ID = 900;
+const trace = new LogRecorder();
 let rig: VhostRig;
 let good = '';
 /** A target that says nothing. */
 let mute = '';
 
 beforeAll(async () => {
-  rig = await startVhostRig({ vhostTiming: { responseMs: 1500, headMs: 1500 } });
+  rig = await startVhostRig({ vhostTiming: { responseMs: 1500, headMs: 1500 }, visitorLog: trace.logger });
   good = (await startLastingOrigin((_text, socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello'))).target;
   mute = (await startLastingOrigin(() => undefined)).target;
 });
@@ -164,6 +167,34 @@ test.each(admissions)(
     } finally {
       admit.mockRestore();
       visitor.destroy();
+      await remove();
+    }
+  },
+);
+
+/** Begins a TLS connection, which ends without a response if nobody takes it. */
+async function beginTls(): Promise<void> {
+  const visitor = await visit(rig.httpsPort);
+  visitor.write(await clientHello({ servername: 'example.test' }));
+  await closed(visitor);
+}
+
+test.each(['offline', 'blackList', 'connections', 'noTarget'] as const)(
+  'a visitor whose TLS would be passed through, and who is refused for %s, is counted and traced',
+  async (cause) => {
+    await rig.client({});
+    const remove = await rig.host({ id: HOST_ID, targets: cause === 'noTarget' ? [] : [good] });
+    const before = [trace.entries.length, rig.engine.clientState(CLIENT.id)?.refusals[cause] ?? 0] as const;
+    const admit = cause === 'noTarget' ? undefined : jest.spyOn(Environment.prototype, 'admit').mockReturnValue(cause);
+    try {
+      await beginTls();
+      expect(rig.engine.hostState(HOST_ID)?.refusals).toEqual({ [cause]: 1 });
+      expect(rig.engine.clientState(CLIENT.id)?.refusals[cause]).toBe(before[1] + 1);
+      expect(trace.entries.slice(before[0]).filter(({ msg }) => msg === 'refused')).toEqual([
+        expect.objectContaining({ visitor: trace.entries[before[0]]?.['visitor'], hostId: HOST_ID, cause }),
+      ]);
+    } finally {
+      admit?.mockRestore();
       await remove();
     }
   },

@@ -165,6 +165,7 @@ export class HttpsFront {
   /** @returns false = there are too many: it is closed */
   #begin(socket: net.Socket, address: string | undefined): boolean {
     if (!this.#shares.enter(address)) {
+      this.#context.trace?.say(socket, 'refused', { cause: 'capacity' });
       socket.destroy();
       return false;
     }
