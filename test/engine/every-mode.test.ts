@@ -142,13 +142,15 @@ describe.each(named.filter(({ way }) => way !== 'direct' || canMeet))('a tunnel 
     expect(await (await visit(tunnel, server)).echo('back')).toBe('back');
   });
 
-  test('cuts its connections when the client expires', async () => {
+  test('cuts its connections when the client expires, and runs again when it expires later', async () => {
     const { server, tunnel } = await serving();
     const visitor = await visit(tunnel, server);
     await visitor.echo('x');
     await setClient(server, { expiresAt: Date.now() + 100 });
     await gone(server, tunnel, visitor);
     expect(stateOf(server, tunnel)).toMatchObject({ running: false });
+    await setClient(server, { expiresAt: Date.now() + 3_600_000 });
+    expect(stateOf(server, tunnel)).toMatchObject({ running: true, error: '' });
   });
 
   test('cuts its connections when it belongs to another client', async () => {

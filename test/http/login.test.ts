@@ -46,6 +46,9 @@ eitherDialect('logins and sessions', (databases) => {
       const refused = await verify(name, password);
       expect([refused.status, refused.body, refused.headers.get('set-cookie')]).toEqual([200, incorrect, null]);
     }
+    // A key is no password of a client with an owner, whether it has a web login or not.
+    await api.signed('/client/add/', { user_id: 1, vkey: 'another-owned-key' });
+    expect((await verify('user', 'another-owned-key')).body).toEqual(incorrect);
   });
 
   test('an account is looked for among administrator, users and web logins in this order', async () => {
@@ -189,6 +192,7 @@ eitherDialect('logins and sessions', (databases) => {
     const web = await logIn('web', 'web password');
     expect((await api.signed(path, parameters)).body).toMatchObject({ status: 1 });
     expect(await totals(web)).toBe(401);
+    expect((await verify('web', 'web password')).body).toEqual(incorrect);
   });
 
   test('a client that is given to another user is out of sight at once', async () => {
@@ -217,7 +221,10 @@ eitherDialect('logins and sessions', (databases) => {
   });
 
   describe('other sites', () => {
-    test.each([['origin', 'https://evil.example'], ['origin', 'null'], ['referer', 'https://evil.example/x'], ['sec-fetch-site', 'cross-site'], [
+    test.each([['origin', 'https://evil.example'], ['origin', 'http://127.0.0.1:1'], ['origin', 'null'], ['referer', 'https://evil.example/x'], [
+      'sec-fetch-site',
+      'cross-site',
+    ], [
       'sec-fetch-site',
       'same-site',
     ]])(

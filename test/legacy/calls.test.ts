@@ -313,8 +313,8 @@ test('ip is the host the caller used, without port and brackets', async () => {
         response.on('end', () => resolve(JSON.parse(text).ip));
       }).on('error', reject).end();
     });
-  expect(await Promise.all(['nps.example.com', 'nps.example.com:8080', '[2001:db8::1]:8080', '[::1]', '192.0.2.1:80'].map(ipFor)))
-    .toEqual(['nps.example.com', 'nps.example.com', '2001:db8::1', '::1', '192.0.2.1']);
+  expect(await Promise.all(['nps.example.com', 'nps.example.com:8080', 'localhost:8080', '[2001:db8::1]:8080', '[::1]', '192.0.2.1:80'].map(ipFor)))
+    .toEqual(['nps.example.com', 'nps.example.com', 'localhost', '2001:db8::1', '::1', '192.0.2.1']);
 });
 
 test('an internal error only returns an id', async () => {

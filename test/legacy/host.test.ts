@@ -1,5 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { testApis, type Api } from '../support/api.ts';
+import { onlineState } from '../support/client-state.ts';
 import { eitherDialect } from '../support/database.ts';
 
 /** The record of a started host (contract 1.4). */
@@ -49,6 +50,9 @@ eitherDialect('the endpoints for hosts under /index', (databases) => {
     test('answers a host with the client it leads to', async () => {
       expect(await body('/index/addhost/', web)).toEqual(added(1));
       expect(await record()).toEqual({ code: 1, data: host });
+      api.engine.clients.set(1, onlineState());
+      await body('/index/hoststop/', { id: 1 });
+      expect(await record()).toEqual({ code: 1, data: { ...host, IsClose: true, Client: { ...host.Client, IsConnect: true } } });
     });
 
     test('shows paths, and no text of a certificate or key', async () => {

@@ -95,6 +95,10 @@ eitherDialect('the endpoints for tunnels under /index', (databases) => {
     test('answers a tunnel with its client', async () => {
       expect(await body('/index/add/', ssh)).toEqual(added(1));
       expect(await record()).toEqual({ code: 1, data: tunnel });
+      // What is stored, while the engine does not have it.
+      api.engine.wantedTunnels.clear();
+      await api.store.db.tunnel.update({ where: { id: 1 }, data: { inletBytes: 3n, exportBytes: 4n } });
+      expect(await record()).toEqual({ code: 1, data: { ...tunnel, RunStatus: false, Flow: { ExportFlow: 4, InletFlow: 3, FlowLimit: 0 } } });
     });
   });
 

@@ -205,8 +205,12 @@ eitherDialect('the global settings', (databases) => {
     });
     await writeFile(file('passing.pem'), covering.certificate);
     await writeFile(file('passing.key'), covering.key);
+    // A stopped host gets it, too.
+    await api.ok('mutation ($id: ID!) { stopHost(id: $id) { id } }', { id });
     await saved(api, [{ ...entry, ...pair('passing') }]);
+    expect(await api.services.store.db.host.findUniqueOrThrow({ where: { id } })).toMatchObject(columns('passing'));
     await writeFile(file('passing.pem'), expired.certificate);
+    expect(await refusal(api, [{ ...entry, ...pair('passing') }])).toMatchObject({ code: 'PLATFORM_CERTIFICATE' });
     expect(await api.run(createHost, { input: { clientId: 1, mode: 'PLATFORM', platformDomainId: entry.id, platformPrefix: 'b' } })).toMatchObject({
       errors: [{ code: 'PLATFORM_CERTIFICATE' }],
     });
@@ -271,17 +275,20 @@ eitherDialect('the global settings', (databases) => {
       await writeFile(file('padded.key'), covering.key);
       expect((await certificateState({ wildcard, ...columns('padded') }, new Date('2050-01-01T00:00:00Z'))).status).toBe(status);
     }
-    await expect(usableCertificate({ wildcard, ...columns('covering') }, 'f', new Date('2019-01-01T00:00:00Z'))).rejects.toThrow('not yet valid or expired');
+    const usableAt = (now: string) => usableCertificate({ wildcard, ...columns('covering') }, 'f', new Date(now));
+    for (const now of ['2020-01-01T00:00:00.000Z', '2119-12-31T23:59:59.999Z']) await usableAt(now);
+    for (const now of ['2019-12-31T23:59:59.999Z', '2120-01-01T00:00:00.000Z']) await expect(usableAt(now)).rejects.toThrow('not yet valid or expired');
   });
 
   test('a new pattern meets no wildcard host that is there', async () => {
     const api = await openTestSchema(databases);
-    await api.ok(createHost, { input: { clientId: await client(api), host: '*.x.p.example.com' } });
+    const id = await api.id(createHost, { input: { clientId: await client(api), host: '*.x.p.example.com' } });
     expect(await refusal(api, [entry])).toMatchObject({
       code: 'PLATFORM_DOMAIN_INVALID',
       message: `platform domain ${wildcard} conflicts with existing wildcard host *.x.p.example.com`,
     });
     expect(await saved(api, [{ id: 'q', wildcard: '*.q.example.com' }])).toMatchObject({ platformDomains: [{ wildcard: '*.q.example.com' }] });
+    await api.ok('mutation ($id: ID!) { stopHost(id: $id) { id } }', { id });
     expect(await refusal(api, [{ id: 'q', wildcard }])).toMatchObject({ code: 'PLATFORM_DOMAIN_INVALID' });
   });
 });

@@ -187,7 +187,7 @@ export const hosts = {
   },
   3: { ...plainHost, Id: 3, Host: '*.x.own.com', Remark: 'all below' },
   4: { ...plainHost, Id: 4, Host: 'safe.p.example.com', PlatformDomainID: 't', PlatformManaged: true, Remark: 'with certificate', ...files },
-  5: { ...plainHost, Id: 5, Host: 'old.h.example.com', Remark: 'older than the domain' },
+  5: { ...plainHost, Id: 5, Host: 'old.h.example.com', Remark: 'older than the domain', Flow: { ExportFlow: 4, InletFlow: 3, FlowLimit: 0 } },
 };
 
 /** The platform domains: that of d has no certificate, that of e can't be loaded. */
@@ -308,7 +308,7 @@ async function seed({ store: { db } }: Api, passwordHash: string, tokenHash: str
       { id: 2, clientId: 3, host: 'taken.h.example.com', platformDomainId: 'd', platformPrefix: 'taken', scheme: 'http', remark: 'bobs web', createdAt },
       { id: 3, clientId: 1, host: '*.x.own.com', remark: 'all below', createdAt },
       { id: 4, clientId: 1, host: 'safe.p.example.com', platformDomainId: 't', platformPrefix: 'safe', remark: 'with certificate', ...t, createdAt },
-      { id: 5, clientId: 1, host: 'old.h.example.com', remark: 'older than the domain', createdAt },
+      { id: 5, clientId: 1, host: 'old.h.example.com', remark: 'older than the domain', inletBytes: 3, exportBytes: 4, createdAt },
     ],
   });
   await db.globalSettings.create({ data: { id: 1, blackIpList: '192.0.2.1', serverUrl: 'https://adit.example.com' } });
