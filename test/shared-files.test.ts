@@ -90,6 +90,14 @@ describeWith('initdb', 'files that servers share through PostgreSQL', () => {
     }
     expect(() => invitationOf(path.join(one, 'nowhere'))).toThrow(/installation\.key: there is no such file/);
     await expect(open(store, await newDirectory(), 'nonsense')).rejects.toMatchObject({ problems: ['invitation: must be what "adit nodes invite" prints'] });
+    // If the key is lost: the next start begins with what it has.
+    await store.db.sharedFile.deleteMany();
+    const next = await newDirectory();
+    await write(next, 'kept');
+    await (await open(store, next)).synchronize(['a.json', 'b.json']);
+    expect(await content(next)).toBe('kept');
+    expect((await store.db.sharedFile.findMany()).map(({ name }) => name).toSorted()).toEqual(['a.json', 'installation']);
+    await expect(open(store, one)).rejects.toMatchObject({ problems: [expect.stringMatching(/this is not the key of the installation/)] });
   });
 
   test('that somebody without the key changed in the database are refused, and the file stays', async () => {

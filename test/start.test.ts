@@ -129,6 +129,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s stops a program, and ends it at on
   try {
     const stopped = stopSignal(log.logger);
     const [listener] = own();
+    expect(listener).toBeDefined();
     listener?.(signal);
     await stopped;
     expect(exit).not.toHaveBeenCalled();
