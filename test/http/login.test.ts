@@ -46,9 +46,6 @@ eitherDialect('logins and sessions', (databases) => {
       const refused = await verify(name, password);
       expect([refused.status, refused.body, refused.headers.get('set-cookie')]).toEqual([200, incorrect, null]);
     }
-    // A key is no password of a client with an owner, whether it has a web login or not.
-    await api.signed('/client/add/', { user_id: 1, vkey: 'another-owned-key' });
-    expect((await verify('user', 'another-owned-key')).body).toEqual(incorrect);
   });
 
   test('an account is looked for among administrator, users and web logins in this order', async () => {
@@ -57,6 +54,11 @@ eitherDialect('logins and sessions', (databases) => {
       await logIn(username, web_password);
     }
     expect((await api.store.db.session.findMany({ orderBy: { kind: 'asc' } })).map(({ kind }) => kind)).toEqual(['admin', 'user']);
+    // Of web logins with one name, it is the one whose password is right.
+    await api.signed('/client/edit/', { id: 2, web_username: 'web', web_password: 'password of another' });
+    await logIn('web', 'password of another');
+    await logIn('web', 'web password');
+    expect((await api.store.db.session.findMany({ where: { kind: 'client' }, orderBy: { clientId: 'asc' } })).map(({ clientId }) => clientId)).toEqual([1, 2]);
   });
 
   test.each([

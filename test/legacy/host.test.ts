@@ -251,6 +251,7 @@ eitherDialect('the endpoints for hosts under /index', (databases) => {
     const data = (rest: object) => ({ status: 1, msg: 'success', data: { path: '/', scheme: 'http', matched: false, reason: '', ...rest } });
 
     test('reports which rule matches a request', async () => {
+      await api.store.db.client.create({ data: { vkey: 'key-2' } });
       await body('/index/addhost/', { ...web, target: '10.0.0.1:80\n10.0.0.2:80' });
       const rule = {
         id: 1,
@@ -265,6 +266,11 @@ eitherDialect('the endpoints for hosts under /index', (databases) => {
         platformManaged: false,
       };
       expect(await ask({ host: 'APP.example.com:8000', path: '/x?y' })).toEqual(data({ host: 'app.example.com', path: '/x?y', matched: true, rule }));
+      await body('/index/addhost/', { ...platform, location: '/a', client_id: 2, target: '80' });
+      const managed = { id: 2, host: 'app.p.example.com', location: '/a', scheme: 'http', remark: '', target: '127.0.0.1:80', platformManaged: true };
+      expect(await ask({ host: 'app.p.example.com', path: '/a/b' })).toEqual(
+        data({ host: 'app.p.example.com', path: '/a/b', matched: true, rule: { ...managed, client: 'client 2', clientId: 2, clientRemark: '' } }),
+      );
       await body('/index/edithost/', { id: 1, target: '' });
       expect(await ask({ host: 'app.example.com', path: '', scheme: ' https ' })).toEqual(data({
         host: 'app.example.com',
