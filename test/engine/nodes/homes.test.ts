@@ -277,25 +277,27 @@ test('an agent that is cut off from its home leaves it, as soon as a visitor com
   expect(one.engine.clientState(CLIENT.id)).toMatchObject({ connected: false, connections: 0 });
 });
 
-test.each([[0, []], [Number.POSITIVE_INFINITY, ['ping', 'doubt']]])(
-  'an agent that was silent for %p ms since a stream was opened',
-  async (silence, expected) => {
+test.each([[0, false], [Number.POSITIVE_INFINITY, true]])(
+  'an agent that was silent for %p ms since a stream was opened is asked, and in doubt: %s',
+  async (silence, doubted) => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
     const done: string[] = [];
-    let looked = 0;
-    const mux = {
-      get silence() {
-        looked++;
-        return silence;
-      },
-      sendControl: ({ type }: { readonly type?: string }) => void done.push(type ?? ''),
+    const watch = new AnswerWatch({ silence, sendControl: ({ type }: { readonly type?: string }) => void done.push(type ?? '') }, () => done.push('doubt'));
+    const pass = async (ms: number) => {
+      jest.advanceTimersByTime(ms);
+      await new Promise(setImmediate);
+      return done.splice(0);
     };
-    const watch = new AnswerWatch(mux, () => done.push('doubt'));
+    const [ping, doubt] = doubted ? [['ping'], ['doubt']] : [[], []];
     for (let streams = 0; streams < 3; streams++) watch.asked();
-    await eventually(() => looked, (times) => times === Math.max(1, expected.length));
+    expect([await pass(499), await pass(1), await pass(499), await pass(1)]).toEqual([[], ping, [], doubt]);
     // Not again for a while.
     watch.asked();
-    expect(done).toEqual(expected);
+    expect([await pass(4999), await pass(1)]).toEqual([[], []]);
+    watch.asked();
+    expect(await pass(500)).toEqual(ping);
     watch.stop();
+    expect(await pass(500)).toEqual([]);
   },
 );
 
