@@ -62,6 +62,7 @@ const whole = {
   ],
   hosts: [
     npsHost({ HeaderChange: 'X-A: 1\nX-B: &lt;2&gt;', HostChange: 'inner', Location: '/a/', Scheme: '', IsClose: true }),
+    npsHost({ Id: 33, NoStore: true }),
     npsHost({ Id: 30, Host: 'x.example.org', PlatformDomainID: 'p', Scheme: 'http', Client: { Id: 9 } }),
   ],
   global: {
@@ -77,7 +78,7 @@ eitherDialect('importing a folder of NPS', (databases) => {
     const report = await importFolder(store, npsFolder(whole));
     expect(report.problems).toEqual([]);
     expect(report.outcome).toBe('done');
-    expect(report.leftOut.map(({ source }) => source)).toEqual(['clients.json: Id 12', 'clients.json: Id -1', 'tasks.json: Id 20']);
+    expect(report.leftOut.map(({ source }) => source)).toEqual(['clients.json: Id 12', 'clients.json: Id -1', 'tasks.json: Id 20', 'hosts.json: Id 33']);
     const { db } = store;
     expect(await db.user.findMany()).toEqual([
       expect.objectContaining({
@@ -145,13 +146,13 @@ eitherDialect('importing a folder of NPS', (databases) => {
     expect(await falseCounts(store)).toEqual([]);
     expect((await db.auditEntry.findMany()).map(({ callerKind, resource, after }) => ({ callerKind, resource, after: JSON.parse(after ?? '') }))).toMatchObject(
       [
-        { callerKind: 'server', resource: 'import', after: { counts: { client: { added: 2 } }, skipped: 0, leftOut: 3 } },
+        { callerKind: 'server', resource: 'import', after: { counts: { client: { added: 2 } }, skipped: 0, leftOut: 4 } },
       ],
     );
     // The ids of records that were left out are used up, too.
     expect((await db.client.create({ data: { vkey: 'new' } })).id).toBe(13);
     expect((await db.tunnel.create({ data: { clientId: 2, mode: 'tcp' } })).id).toBe(21);
-    expect((await db.host.create({ data: { clientId: 2, host: 'new.example.com' } })).id).toBe(31);
+    expect((await db.host.create({ data: { clientId: 2, host: 'new.example.com' } })).id).toBe(34);
     expect((await db.user.create({ data: { username: 'new', passwordHash: '' } })).id).toBe(5);
   });
 
@@ -234,13 +235,13 @@ eitherDialect('importing a folder of NPS', (databases) => {
 
   test('an installation with records is left alone; --merge names each conflict, or adds', async () => {
     const store = await databases.openEmpty();
-    await store.db.user.create({ data: { id: 4, username: 'someone', passwordHash: '' } });
+    await store.db.user.create({ data: { id: 6, username: 'someone', passwordHash: '' } });
     await store.db.client.create({ data: { id: 50, vkey: 'key9' } });
     await store.db.tunnel.create({ data: { id: 60, clientId: 50, mode: 'tcp', port: 10_005 } });
     await store.db.tunnel.create({ data: { id: 61, clientId: 50, mode: 'p2p', password: 'p&amp;w' } });
     await store.db.host.create({ data: { id: 70, clientId: 50, host: '*.example.com' } });
     const before = await everything(store);
-    const folder = npsFolder(whole);
+    const folder = npsFolder({ ...whole, users: [...whole.users, npsUser({ Id: 6 })] });
     expect((await importFolder(store, folder)).refusal).toMatch(/not empty.*--merge/);
     const report = await importFolder(store, folder, { merge: true });
     expect(report.outcome).toBe('refused');
@@ -250,7 +251,7 @@ eitherDialect('importing a folder of NPS', (databases) => {
       expect.stringMatching(/^hosts\.json: Id 30 Client\.Id: client 9/),
       expect.stringMatching(/^tasks\.json: Id 5 Port: port 10005 is in use by tunnel 60/),
       expect.stringMatching(/^tasks\.json: Id 7 Password: .*tunnel 61/),
-      expect.stringMatching(/^users\.json: Id 4 Id: this server has another user/),
+      expect.stringMatching(/^users\.json: Id 6 Id: this server has another user/),
     ]);
     expect(await everything(store)).toEqual(before);
     const others = npsFolder({
@@ -260,6 +261,46 @@ eitherDialect('importing a folder of NPS', (databases) => {
     });
     expect((await importFolder(store, others, { merge: true })).outcome).toBe('done');
     expect(await store.db.host.findUnique({ where: { id: 82 } })).toMatchObject({ clientId: 50 });
+    expect(await falseCounts(store)).toEqual([]);
+  });
+
+  test('what belongs to a record that is left out is left out, too, although this server has another one with its id, and comes with a later update', async () => {
+    const store = await databases.openEmpty();
+    const { db } = store;
+    await db.user.create({ data: { id: 4, username: 'someone', passwordHash: '' } });
+    await db.client.create({ data: { id: 50, vkey: 'of someone' } });
+    await db.platformDomain.create({ data: { id: 'p', wildcard: '*.example.org' } });
+    const records = (broken: object, moved: number) => ({
+      users: [npsUser({ Id: 4 + moved }), npsUser({ Id: 9, ...broken })],
+      clients: [npsClient({ Id: 2, UserId: 4 + moved }), npsClient({ Id: 3, UserId: 9 }), npsClient({ Id: 50 + moved }), npsClient({ Id: 6 })],
+      tasks: [2, 3, 50 + moved].map((client) => npsTunnel({ Id: 10 + client, Client: { Id: client } })),
+      hosts: [
+        npsHost({ Id: 7, Client: { Id: 50 + moved } }),
+        npsHost({ Id: 8, Client: { Id: 6 }, Host: 'x.example.org', Scheme: 'http', PlatformDomainID: moved === 0 ? 'p' : 'q' }),
+      ],
+      global: { PlatformDomains: [{ ID: moved === 0 ? 'p' : 'q', Wildcard: '*.example.org' }] },
+    });
+    const folder = npsFolder(records({ Remark: 5 }, 0));
+    const { outcome, problems } = await importFolder(store, folder, { merge: true, skipBroken: true });
+    expect([outcome, problems.map(({ source, field, text }) => `${source} ${field}: ${text}`)]).toEqual(['done', [
+      'users.json: Id 9 Remark: must be a text',
+      'users.json: Id 4 Id: this server has another user with this id',
+      'global.json: PlatformDomains p Id: this server has another platformDomain with this id',
+      'clients.json: Id 50 Id: this server has another client with this id',
+      'clients.json: Id 2 UserId: invalid ownerId: user 4 cannot be imported',
+      'clients.json: Id 3 UserId: invalid ownerId: user 9 cannot be imported',
+      ...[2, 3, 50].map((id) => `tasks.json: Id ${10 + id} Client.Id: client ${id} does not exist, or cannot be imported`),
+      'hosts.json: Id 7 Client.Id: client 50 does not exist, or cannot be imported',
+      'hosts.json: Id 8 PlatformDomainID: invalid platformDomainId: the platform domain p does not exist, or cannot be imported',
+    ]]);
+    expect([await db.client.count(), await db.tunnel.count(), await db.host.count()]).toEqual([2, 0, 0]);
+    await db.platformDomain.deleteMany();
+    npsFolder(records({}, 1), folder);
+    expect(await importFolder(store, folder, { update: true })).toMatchObject({ outcome: 'done', problems: [] });
+    expect(await db.client.findMany({ orderBy: { id: 'asc' }, select: { id: true, userId: true, enabled: true } })).toEqual(
+      [[2, 5], [3, 9], [6, null], [50, null], [51, null]].map(([id, userId]) => ({ id, userId, enabled: true })),
+    );
+    expect([await db.tunnel.count(), await db.host.count()]).toEqual([3, 2]);
     expect(await falseCounts(store)).toEqual([]);
   });
 

@@ -397,6 +397,25 @@ test('each sign of a health check is named, of tunnels and hosts', () => {
   expect(notes).toEqual([...health('tasks'), ...health('hosts')]);
 });
 
+test('what agents declare, what belongs to the hidden client, and what NPS does not load is left out, of tunnels and hosts; their ids are used up', () => {
+  const signs = [{}, { NoStore: true }, { Client: { Id: 0 } }, { Client: { Id: -1 } }, { Target: null }];
+  const tasks = signs.map((sign, at) => npsTunnel({ Id: 5 + at, ...sign }));
+  const hosts = signs.map((sign, at) => npsHost({ Id: 5 + at, ...sign }));
+  const { set, problems, leftOut } = readNpsFolder(npsFolder({ clients: [npsClient()], tasks, hosts }));
+  const reasons = [/^comes from an agent/, /^belongs to the hidden client/, /^belongs to the hidden client/, /^has no Target/];
+  const named = (name: string) => reasons.map((reason, at) => ({ source: `${name}.json: Id ${6 + at}`, text: expect.stringMatching(reason) }));
+  expect([problems, leftOut]).toEqual([[], [...named('tasks'), ...named('hosts')]]);
+  expect([set.tunnels.map(({ id }) => id), set.hosts.map(({ id }) => id)]).toEqual([[5], [5]]);
+  expect(set.leftOut).toMatchObject({ tunnel: new Set([6, 7, 8, 9]), host: new Set([6, 7, 8, 9]) });
+});
+
+test('objects may be 32 deep inside each other', () => {
+  const nested = (depth: number) => npsUser({ More: JSON.parse('{"a":'.repeat(depth - 1) + '1' + '}'.repeat(depth - 1)) });
+  const { set, problems } = readNpsFolder(npsFolder({ users: [nested(32), { ...nested(33), Id: 2 }] }));
+  expect(set.users.map(({ id }) => id)).toEqual([1]);
+  expect(problems).toEqual([{ source: 'users.json: Id 2', field: expect.stringMatching(/^More\.a\.a/), text: 'is more than 32 levels deep' }]);
+});
+
 test('what is the hash of a password is none, and what may be a password stays', () => {
   const hashes = ['$2a$10$x', '$2b$10$x', '$2y$x', '$argon2i$v', '$scrypt$ln', '$pbkdf2-sha256$1', '$5$salt$x', '$6$salt$x', '{SSHA}x', '{SHA512}x'];
   const passwords = ['$2c$10$x', '$5', '$money$', '{ssha}x', '{}x', 'a$6$salt$x', ''];

@@ -67,6 +67,7 @@ test('a problem names the key of NPS that a field is from', () => {
     id: 'Id',
     username: 'UserName',
     tokenHash: 'ApiTokenHash',
+    ownerId: 'UserId',
     verifyKey: 'VerifyKey',
     remark: 'Remark',
     basicUser: 'Cnf.U',

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import v8 from 'node:v8';
@@ -6,11 +6,17 @@ import { afterAll, expect, jest, test } from '@jest/globals';
 import { Command } from 'commander';
 import pino from 'pino';
 import { addMigrationCommands } from '../../src/migration/commands.ts';
+import { exportNps } from '../../src/migration/nps/export/export-nps.ts';
 import { readNpsFolder } from '../../src/migration/nps/folder.ts';
 import { runImport } from '../../src/migration/run-import.ts';
+import { ImportSet } from '../../src/schema/import/records.ts';
 import { Writes } from '../../src/schema/writes/writes.ts';
 import { readSettings } from '../../src/settings/load.ts';
+import { openStore } from '../../src/store/store.ts';
+import { testDatabases } from '../support/database.ts';
+import { freePort } from '../support/free-port.ts';
 import { npsClient, npsFolder, npsHost, npsTunnel, npsUser } from '../support/nps-folder.ts';
+import { describeWith } from '../support/programs.ts';
 import { removeScratchDirectories, scratchDirectory } from '../support/scratch.ts';
 
 afterAll(removeScratchDirectories);
@@ -60,6 +66,27 @@ test('an import without a running server obeys the settings: ports, local_proxy,
   failing.mockRejectedValue(new TypeError('a fault'));
   await expect(run('')).rejects.toThrow(new TypeError('a fault'));
   failing.mockRestore();
+});
+
+describeWith('initdb', 'while a server runs on a PostgreSQL database', () => {
+  const databases = testDatabases('postgresql');
+
+  test('an import goes through it, and an export is refused', async () => {
+    const { url, dataDir } = await databases.create();
+    const log = pino({ level: 'silent' });
+    const { settings } = readSettings({ environment: { ADIT_DATABASE_URL: url, ADIT_DATA_DIR: dataDir, ADIT_HTTP_PORT: String(await freePort()) } });
+    const server = await openStore({ url, dataDir, log });
+    try {
+      const options = { dryRun: false, merge: false, update: false, skipBroken: false };
+      const found = { problems: [], leftOut: [], notes: [] };
+      await expect(runImport(new ImportSet(), found, options, settings, log)).rejects.toThrow(/^a server is running on this database, but not reachable/);
+      const directory = path.join(scratchDirectory(), 'exported');
+      await expect(exportNps(directory, 'Z', settings)).rejects.toThrow(/another server is running on this database$/);
+      expect(existsSync(directory)).toBe(false);
+    } finally {
+      await server.close();
+    }
+  });
 });
 
 test('the command of an import succeeds when there is nothing to import, and fails when it is refused; it reads all sources of settings', async () => {

@@ -5,6 +5,7 @@ const npsNames: ReadonlyMap<string, string> = new Map(Object.entries({
   id: 'Id',
   username: 'UserName',
   tokenHash: 'ApiTokenHash',
+  ownerId: 'UserId',
   verifyKey: 'VerifyKey',
   remark: 'Remark',
   basicUser: 'Cnf.U',

@@ -57,6 +57,7 @@ async function planClients(plan: ImportPlan): Promise<void> {
   const { clients, users } = plan.stored;
   const owners = new Map<number, Pick<User, 'id' | 'expiresAt'>>([...users, ...plan.users.map(({ row }) => [row.id, row] as const)]);
   const isOrphan = ({ ownerId }: Imported<'client'>): boolean => ownerId !== 0 && !owners.has(ownerId);
+  const lost = plan.lost('user');
   const candidates = await plan.candidates(
     await plan.classified(
       plan.set.clients,
@@ -64,6 +65,7 @@ async function planClients(plan: ImportPlan): Promise<void> {
       (client, { webPasswordHash }) => passwordChanged(client.webPassword, webPasswordHash),
     ),
     (problems, client) => {
+      if (lost.has(client.ownerId)) throw invalidInput('ownerId', `user ${client.ownerId} cannot be imported`);
       const row = clientRow(problems, client, owners.get(client.ownerId) ?? null, plan.parts);
       const vkey = client.verifyKey === '' ? clients.get(client.id)?.vkey : undefined;
       return { ...row, ...(vkey !== undefined && { vkey }), ...(isOrphan(client) && { enabled: false, disabledByAdmin: true }) };
@@ -98,6 +100,7 @@ async function planTunnels(plan: ImportPlan): Promise<void> {
 async function planHosts(plan: ImportPlan): Promise<void> {
   const { settings } = plan.parts;
   const { hosts } = plan.stored;
+  const lost = plan.lost('platformDomain');
   const domains = new Map([...plan.stored.domains, ...plan.domains.map(({ row }) => [row.id, row] as const)]);
   const clients = plan.clientIds();
   const holders = new Map<number, Pick<Client, 'userId' | 'webUsername'>>([
@@ -113,7 +116,7 @@ async function planHosts(plan: ImportPlan): Promise<void> {
   const ownNames = new OwnNames(ownUrls);
   const candidates = await plan.candidates(await plan.classified(plan.set.hosts, (host) => hosts.get(host.id)), (problems, host) => {
     const dangles = plan.dangles(host, clients);
-    const domain = host.platformDomainId === '' ? null : domains.get(host.platformDomainId);
+    const domain = host.platformDomainId === '' ? null : lost.has(host.platformDomainId) ? undefined : domains.get(host.platformDomainId);
     if (domain === undefined) {
       throw invalidInput('platformDomainId', `the platform domain ${host.platformDomainId} does not exist, or cannot be imported`);
     }

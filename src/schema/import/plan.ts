@@ -216,8 +216,25 @@ export class ImportPlan {
     return true;
   }
 
+  /**
+   * The ids of the folder's records that are imported neither now nor before, so that what belongs to them must not be imported either: the server may have
+   * other records with these ids.
+   */
+  lost(kind: 'user' | 'client' | 'platformDomain'): Set<number | string> {
+    const { users, clients, platformDomains, leftOut } = this.set;
+    const records = { user: users, client: clients, platformDomain: platformDomains }[kind];
+    const planned = { user: this.users, client: this.clients, platformDomain: this.domains }[kind];
+    const lost = new Set<number | string>(kind === 'platformDomain' ? [] : leftOut[kind]);
+    for (const { id } of records) lost.add(id);
+    for (const { row } of planned) lost.delete(row.id);
+    for (const id of lost) if (this.stored.earlier.has(earlierKey(kind, id))) lost.delete(id);
+    return lost;
+  }
+
+  /** The clients that tunnels and hosts of the folder can belong to. */
   clientIds(): Set<number> {
-    return new Set([...this.stored.clients.keys(), ...this.clients.map(({ row }) => row.id)]);
+    const lost = this.lost('client');
+    return new Set([...this.stored.clients.keys(), ...this.clients.map(({ row }) => row.id)].filter((id) => !lost.has(id)));
   }
 
   noteLocalProxy({ source, localProxy }: { readonly source: string; readonly localProxy: boolean }, row: { readonly localProxy: boolean }): void {
