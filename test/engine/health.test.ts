@@ -1,10 +1,12 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { type CheckedEntry, HealthChecks } from '../../src/agent/health/health-checks.ts';
 import { Link } from '../../src/agent/link.ts';
+import { AgentSession } from '../../src/engine/bridge/agent-session.ts';
 import type { EngineEvent, HealthState } from '../../src/engine/face.ts';
 import { FileServer } from '../../src/stream-handlers/files/file-server.ts';
 import { Frame } from '../../src/wire/frames.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
+import { ASK_DIRECT } from '../../src/wire/visit-messages.ts';
 import { declaredHostOf, declaredTunnelOf } from '../support/declared-entries.ts';
 import { eventually } from '../support/eventually.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
@@ -258,4 +260,28 @@ test('a report on a p2p tunnel with more targets than a message can name changes
   await shown(server, 'tunnel', tunnel.id, (health) => outOf(health).join() === '127.0.0.1:2');
   await server.engine.apply({ kind: 'tunnel', tunnel: { ...tunnel, targets: targets.slice(1) } });
   expect(server.engine.clientState(CLIENT.id)).toMatchObject({ connected: true });
+});
+
+test('without a healthy target a direct path is refused for that cause; paths that are open keep the last healthy ones, or get all of an edit', async () => {
+  const server = await startServer();
+  const [one, other] = ['127.0.0.1:1', '127.0.0.1:2'];
+  const tunnel = await openTunnel(server, { mode: 'p2p', password: 'a secret of many words', targets: [one, other] });
+  const agent = await RawPeer.connect(server, { info: { configFile: true } });
+  agent.control({ type: 'tunnel', name: String(tunnel.id), tunnel: declared.tunnel });
+  const visitor = await RawPeer.connect(server, { role: 'visit', key: tunnel.password, info: { type: 'p2p' } });
+  visitor.frames((batch) => batch.frame(Frame.OPEN, 2, ASK_DIRECT));
+  await eventually(() => server.engine.clientState(CLIENT.id)?.connections, (count) => count === 1);
+  const retargeted = jest.spyOn(AgentSession.prototype, 'retarget');
+  for (const target of [one, other]) {
+    const report = { target, healthy: false, failures: 2, ageMs: 0, error: 'refused' };
+    // The checks begin with the first report.
+    agent.control({ type: 'health', of: 'tunnel', id: tunnel.id, ...(target === one && { check: quick }), targets: [report] });
+    await shown(server, 'tunnel', tunnel.id, (health) => outOf(health).includes(target));
+  }
+  expect(retargeted.mock.calls).toEqual([[tunnel.id, [other]]]);
+  visitor.frames((batch) => batch.frame(Frame.OPEN, 4, ASK_DIRECT));
+  await eventually(() => server.engine.tunnelState(tunnel.id)?.refusals.noTarget, (count) => count === 1);
+  await server.engine.apply({ kind: 'tunnel', tunnel: { ...tunnel, targets: [one] } });
+  expect(retargeted.mock.lastCall).toEqual([tunnel.id, [one]]);
+  retargeted.mockRestore();
 });

@@ -62,5 +62,7 @@ eitherDialect('changes of several records', (databases) => {
     expect((await api.run(change('Client'), { ids: [String(id), 'x'], change: 'DELETE' })).errors).toMatchObject([{ extensions: { field: 'ids.1' } }]);
     expect(await api.ok('{ clients { total } }')).toEqual({ clients: { total: 1 } });
     expect(await api.ok(change('Client'), { ids: [], change: 'DELETE' })).toEqual({ changeClients: [] });
+    const same = Array.from({ length: 201 }, () => id);
+    expect(await api.ok(change('Client'), { ids: same, change: 'DISABLE' })).toEqual({ changeClients: [{ id, code: null, message: null }] });
   });
 });
