@@ -84,11 +84,15 @@ eitherDialect("the server's own names", (databases) => {
     const { hers, alice, free } = await world(api);
     const exact = (await api.run(create, { input: { clientId: hers, host: 'later.example.net', targets } }, alice)).data;
     expect(exact).toMatchObject({ createHost: { id: expect.any(Number) } });
+    const { id: exactId } = await api.services.store.db.host.findFirstOrThrow({ where: { host: 'later.example.net' } });
     await api.run(create, { input: { clientId: hers, host: '*.example.org', targets } }, alice);
     expect(await route(api, 'later.example.net')).toMatchObject({ diagnoseHost: { matched: true } });
     await serverUrl(api, 'later.example.net');
     expect(await route(api, 'later.example.net')).toMatchObject({ diagnoseHost: { matched: false, reason: "the domain is one of the server's own names" } });
     expect(await route(api, 'other.example.org')).toMatchObject({ diagnoseHost: { matched: true } });
+    // An administrator who edits it does not allow its name.
+    expect(await api.code(update, { id: exactId, input: { host: 'later.example.net', remark: 'edited' } })).toBeUndefined();
+    expect(await route(api, 'later.example.net')).toMatchObject({ diagnoseHost: { matched: false } });
     await serverUrl(api, 'https://panel.example.org');
     expect(await route(api, 'later.example.net')).toMatchObject({ diagnoseHost: { matched: true } });
     expect(await route(api, 'panel.example.org', alice)).toMatchObject({
@@ -102,6 +106,8 @@ eitherDialect("the server's own names", (databases) => {
     const given = await api.id(create, { input: { clientId: hers, host: 'localhost', targets } });
     await api.run(update, { id: given, input: { host: 'mine.example.info' } }, alice);
     expect(await api.code(update, { id: given, input: { host: 'localhost' } }, alice)).toBe('HOST_OWN_NAME');
+    await serverUrl(api, 'mine.example.info');
+    expect(await route(api, 'mine.example.info')).toMatchObject({ diagnoseHost: { matched: false } });
   });
 });
 

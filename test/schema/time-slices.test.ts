@@ -1,6 +1,6 @@
 import { afterAll, expect, jest, test } from '@jest/globals';
 import { HeldRecords } from '../../src/schema/limits/held-records.ts';
-import { ResultLimits } from '../../src/schema/limits/result-limits.ts';
+import { ResultLimits, resultLimits } from '../../src/schema/limits/result-limits.ts';
 import { TimeSlices } from '../../src/schema/limits/time-slices.ts';
 
 let now = 0;
@@ -58,4 +58,13 @@ test('the rows of a long list are passed on over several iterations, a few in ea
   expect(counts[0]).toBe(4);
   expect(counts.length).toBeGreaterThan(4);
   expect(done).toEqual(Array.from({ length: 40 }, (_, index) => index));
+});
+
+test('each text of a result counts with 8 characters more than it has, also in lists of texts', async () => {
+  const limits = () => new ResultLimits(new TimeSlices(), 'a', new HeldRecords().of('a'));
+  const texts = (length: number) => Array.from({ length: 1000 }, () => 'x'.repeat(length));
+  const most = resultLimits.characters / 1000 - 8;
+  expect((await limits().of({ data: texts(most) })).data).toHaveLength(1000);
+  await expect(limits().of({ data: texts(most + 1) })).rejects.toMatchObject({ code: 'RESULT_TOO_LARGE' });
+  expect([limits().values(texts(most)), limits().values(texts(most + 1))].map((list) => list instanceof Promise)).toEqual([false, true]);
 });
