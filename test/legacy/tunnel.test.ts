@@ -119,6 +119,9 @@ eitherDialect('the endpoints for tunnels under /index', (databases) => {
       expect(await record()).toMatchObject({ data: row });
       expect(await body('/index/gettunnel/', { type: 'tcp', limit: 10 })).toMatchObject({ rows: [row] });
     };
+    // None is out of rotation yet.
+    api.engine.health.set('tunnel 1', { ...health, targets: [state('10.0.0.1:80', true, 2), state('10.0.0.2:80', true, 0), state('10.0.0.3:80', true, 0)] });
+    await shows({ ...keys, HealthMap: { '10.0.0.1:80': 2 }, HealthRemoveArr: null });
     api.engine.health.set('tunnel 1', { ...health, targets: [state('10.0.0.1:80', false, 4), state('10.0.0.2:80', true, 1), state('10.0.0.3:80', true, 0)] });
     await shows({ ...keys, HealthMap: { '10.0.0.1:80': 4, '10.0.0.2:80': 1 }, HealthRemoveArr: ['10.0.0.1:80'] });
     api.engine.health.set('tunnel 1', { ...health, targets: ['10.0.0.1:80', '10.0.0.2:80', '10.0.0.3:80'].map((target) => state(target, true, 0)) });
