@@ -15,7 +15,7 @@ A secret can also be read from a file: add \`-file\` to the flag, \`_FILE\` to t
 
 - The server refuses to start if a name is unknown or a value is invalid. It prints a line for each problem.
 - \`npx adit server --print-config\` prints the effective settings and the source of each, with secrets masked.
-- Port 0 means any free port. The server prints the port at start.
+- Port 0 means any free port. At its start, the server prints the ports of the API, of the bridge and of the hosts.
 - Separate the items of a list with commas.
 - The server reads settings once, at start.
 - A setting with (*) must be the same on all servers of an installation ([scaling.md](scaling.md)).
