@@ -98,6 +98,24 @@ test("the server receives the health of a declared tunnel's targets, by the id o
   sent.mockRestore();
 });
 
+test('agent and visitors of a file with a fingerprint connect over TLS', async () => {
+  const server = await startEngine({ stored: { clients: [{ ...CLIENT, configAllowed: true, ...fresh }] } });
+  const none = async () => ({ id: 0, port: 0, error: '' });
+  server.engine.keepDeclared({ open: () => ({ declare: none, withdraw: none, close: () => undefined }) });
+  await openTunnel(server, { mode: 'secret', password: 'a password of many words', targets: ['127.0.0.1:1'] });
+  const { port, fingerprint } = server.bridge.tls;
+  writeFileSync(
+    file,
+    `server = "${server.bridge.host}:${port}"\nvkey = "${CLIENT.vkey}"\ntls_fingerprint = "${fingerprint}"\n`
+      + '[visitors.v]\ntype = "secret"\npassword = "a password of many words"\nlisten = 0\n',
+  );
+  const log = new LogRecorder();
+  const agent = new ConfiguredAgent({ file, given, log: log.logger, version: '0.0.1', sockets: netBackend });
+  started.push(agent);
+  expect(await agent.start()).toEqual([]);
+  await Promise.all([log.line(/ as client 1 over TLS$/), log.line(/ as visitor of tunnel \d+ over TLS$/)]);
+});
+
 /** How many files are watched. */
 const watched = (): number => process.getActiveResourcesInfo().filter((name) => name === 'StatWatcher').length;
 

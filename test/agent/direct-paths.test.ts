@@ -15,7 +15,7 @@ import { LogRecorder } from '../support/log-recorder.ts';
 import { closed, visit } from '../support/target.ts';
 import { CLIENT, openTunnel, startAgent, startEngine } from '../support/tunnel.ts';
 import { startVisitor } from '../support/visitor.ts';
-import { socketPair } from '../support/wire.ts';
+import { deferred, socketPair } from '../support/wire.ts';
 
 const ends: Array<() => void> = [];
 afterEach(() => {
@@ -116,28 +116,39 @@ const outside = Object.values(os.networkInterfaces()).some((list) => list?.some(
     return { server, start: { sockets: netBackend, server: server.bridge, log: new LogRecorder().logger } };
   }
 
-  test('ends at the agent with the stream that it was agreed on, although the visitor keeps it open', async () => {
-    const { server, start } = await p2pServer();
-    const { log } = await startAgent(server);
-    const agreed = await agreeOnSession({ ...start, role: 'visit', key: password, info: { type: 'p2p' }, welcome: visitWelcomeSchema });
-    const session = new ServerSession(agreed, { ...quiet, onOpen: (stream) => stream.reset() });
-    const signal = new Signal();
-    session.open(ASK_DIRECT)?.join(signal);
-    const { socket, life } = await openPath({ role: 'visitor', password, signal, server: '127.0.0.1', stunPorts: [], preferred: 'udp' });
-    ends.push(() => {
-      socket.destroy();
-      session.giveUp('over');
-    });
-    expect(life).toMatchObject({ heartbeatMs: 1000, silenceMs: 4000 });
-    await log.line(/^direct path with a visitor/);
-    signal.destroy();
-    expect((await log.line(/^direct path .* ended/)).msg).toMatch(/: the visitor or the server ended it; 0 connections on it cut$/);
-  });
+  test.each(['stream', 'path'] as const)(
+    'ends at the agent with the stream that it was agreed on, and that stream with the path, whatever ends first (the %s)',
+    async (first) => {
+      const { server, start } = await p2pServer();
+      const { log } = await startAgent(server);
+      const agreed = await agreeOnSession({ ...start, role: 'visit', key: password, info: { type: 'p2p' }, welcome: visitWelcomeSchema });
+      const session = new ServerSession(agreed, { ...quiet, onOpen: (stream) => stream.reset() });
+      const signal = new Signal();
+      session.open(ASK_DIRECT)?.join(signal);
+      const intervals = jest.spyOn(globalThis, 'setInterval');
+      const { socket, way, life } = await openPath({ role: 'visitor', password, signal, server: '127.0.0.1', stunPorts: [], preferred: 'udp' });
+      ends.push(() => {
+        socket.destroy();
+        session.giveUp('over');
+      });
+      expect(life).toMatchObject({ heartbeatMs: 1000, silenceMs: 4000 });
+      await log.line(/^direct path with a visitor/);
+      // Over UDP, both sides send keep-alive packets beside the stream.
+      const everySecond = intervals.mock.calls.filter(([, ms]) => ms === 1000).length;
+      intervals.mockRestore();
+      expect(everySecond).toBeGreaterThanOrEqual(way === 'udp' ? 2 : 0);
+      if (first === 'stream') signal.destroy();
+      else socket.destroy(true);
+      expect((await log.line(/^direct path .* ended/)).msg).toMatch(/; 0 connections on it cut$/);
+      await signal.closed;
+    },
+  );
 
-  test('ends at the visitor with that stream, although the agent keeps it open: its connections are cut, and the log says how many', async () => {
+  test.each(['stream', 'path'] as const)('ends so at the visitor, too, where its connections are cut, and the log says how many (the %s)', async (first) => {
     const { server, start } = await p2pServer();
     const signal = new Signal();
     let opened = 0;
+    const open = deferred<Mux>();
     const session = new ServerSession(await agreeOnSession({ ...start, role: 'mux', key: CLIENT.vkey, info: {}, welcome: welcomeSchema }), {
       ...quiet,
       onOpen: (stream, payload) => {
@@ -149,6 +160,7 @@ const outside = Object.values(os.networkInterfaces()).some((list) => list?.some(
         stream.join(signal);
         void openPath({ role: 'agent', password, signal, server: '127.0.0.1', stunPorts: request.stunPorts, preferred: 'udp' }).then(({ socket, life }) => {
           const mux = new Mux(socket, 'agent', { ...quiet, onOpen: () => opened++, onClose: () => undefined }, life);
+          open.resolve(mux);
           ends.push(() => mux.close('over'));
         });
       },
@@ -159,11 +171,13 @@ const outside = Object.values(os.networkInterfaces()).some((list) => list?.some(
     const carried = [await visit(port), await visit(port)];
     const lost = log.line(/^direct path lost/);
     await eventually(() => opened, (count) => count === 2);
-    signal.destroy();
+    if (first === 'stream') signal.destroy();
+    else (await open.promise).close('over');
     expect(await lost).toMatchObject({
-      msg: 'direct path lost: the server or the agent ended it; 2 connections on it cut, new ones go through the server',
+      msg: expect.stringMatching(/; 2 connections on it cut, new ones go through the server$/),
       state: { event: 'path', path: 'relay' },
     });
+    await signal.closed;
     await Promise.all(carried.map(closed));
     expect(visitor.path).toBe('relay');
   });

@@ -301,6 +301,9 @@ describe('the encryption of a path', () => {
       secureDirect(far, 'agent', same ? key : randomBytes(32), 60_000),
     ]);
     expect(both.map(({ status }) => status)).toEqual(same ? ['fulfilled', 'fulfilled'] : ['rejected', 'rejected']);
+    // A key exchange of its own for each path.
+    expect(both.map((one) => one.status === 'fulfilled' && one.value.getProtocol())).toEqual(same ? ['TLSv1.3', 'TLSv1.3'] : [false, false]);
+    expect(both.map((one) => one.status === 'fulfilled' && one.value.getEphemeralKeyInfo())[0]).toEqual(same && expect.objectContaining({ type: 'ECDH' }));
     for (const one of both) if (one.status === 'fulfilled') one.value.destroy();
     expect(jest.getTimerCount()).toBe(0);
   });

@@ -1,7 +1,7 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
 import os from 'node:os';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { Candidates } from '../../src/agent/direct/candidates.ts';
 import { PathKey, Probe, type ProbeKind } from '../../src/agent/direct/path-key.ts';
 import { punchUdp } from '../../src/agent/direct/punch-udp.ts';
@@ -94,7 +94,7 @@ async function punching(role: 'visitor' | 'agent') {
     server.close();
     peer.close();
   };
-  return { attempt, signal, peer, send, answer, close };
+  return { attempt, signal, peer, theirs, send, answer, close };
 }
 
 test('the visitor chooses the address that answered, not the first one that the peer named', async () => {
@@ -133,6 +133,25 @@ test('the agent confirms the address that the visitor chose', async () => {
   raw.destroy();
   signal.destroy();
   close();
+});
+
+const [outside] = Object.values(os.networkInterfaces()).flatMap((list) => list ?? []).filter(({ internal, family }) => !internal && family === 'IPv4');
+
+(outside ? describe : describe.skip)(`an address that no peer has named${outside ? '' : ' (skipped: this machine has loopback addresses only)'}`, () => {
+  test('is asked, too, when a probe comes from it', async () => {
+    const { attempt, signal, theirs, send, close } = await punching('agent');
+    const outcome = attempt.then(() => 'open', String);
+    const other = dgram.createSocket('udp4').bind(0, outside?.address);
+    await once(other, 'listening');
+    const kinds: unknown[] = [];
+    other.on('message', (message) => kinds.push(theirs.read(message)));
+    send(Probe.ASK, other);
+    expect((await eventually(() => kinds, ({ length }) => length >= 2)).slice(0, 2)).toEqual([Probe.ANSWER, Probe.ASK]);
+    other.close();
+    signal.destroy();
+    await outcome;
+    close();
+  });
 });
 
 test('beside eight addresses that the peer has named, eight that its packets come from are tried, each once, if packets may be sent there', () => {

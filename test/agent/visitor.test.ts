@@ -54,13 +54,15 @@ test('a local port that is taken stops the start', async () => {
   await expect(runVisitor(optionsFor('127.0.0.1', port))).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });
 
-test('SIGTERM stops it gracefully: an open connection may finish, in the time that one has whose target does not end it, and no new one is accepted', async () => {
+test('SIGTERM stops the program gracefully, over TLS, too: an open connection may finish, in the time that one has whose target does not end it, and no new one is accepted', async () => {
   const server = await startEngine();
   await startAgent(server);
   const target = net.createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket, { end: false }).on('error', () => {})).listen(0, '127.0.0.1');
   await once(target, 'listening');
   await openTunnel(server, { mode: 'secret', password, targets: [`127.0.0.1:${(target.address() as net.AddressInfo).port}`] });
-  const visitor = await startVisitorProcess({ bridgePort: server.bridge.port }, 'secret', password, { ADIT_HALF_CLOSED_SECONDS: '4' });
+  const { port, fingerprint } = server.bridge.tls;
+  const environment = { ADIT_HALF_CLOSED_SECONDS: '4', ADIT_LOG_FORMAT: 'json' };
+  const visitor = await startVisitorProcess({ bridgePort: port }, 'secret', password, environment, 0, ['--tls-fingerprint', fingerprint]);
   const socket = await visit(visitor.port);
   expect(await roundTrip(socket, 'hello')).toBe('hello');
   visitor.child.kill('SIGTERM');
@@ -74,4 +76,6 @@ test('SIGTERM stops it gracefully: an open connection may finish, in the time th
   target.close();
   expect(await visitor.child.exited).toEqual({ code: 0, signal: null });
   expect(visitor.child.output).not.toContain(password);
+  const lines: unknown[] = visitor.child.output.trim().split('\n').map((line) => JSON.parse(line));
+  expect(lines).toContainEqual(expect.objectContaining({ msg: expect.stringMatching(/^connected to .* over TLS$/) }));
 });

@@ -15,7 +15,12 @@ const shownSchema = z.object({ viewer: z.object({ name: z.string() }), server: z
 const environment = {
   ...{ ADIT_ALLOW_LOCAL_PROXY: 'true', ADIT_ALLOW_PORTS: '1000-65535', ADIT_ADMIN_USERNAME: 'root', ADIT_AUTH_CRYPT_KEY: 'short' },
   ...{ ADIT_AUDIT_DAYS: '11', ADIT_TRAFFIC_MINUTE_DAYS: '12', ADIT_TRAFFIC_HOUR_DAYS: '13', ADIT_TRAFFIC_DAY_DAYS: '14' },
-  ...{ ADIT_ACME: 'true', ADIT_ACME_DIRECTORY: 'https://acme.test/directory', ADIT_LOG_LEVEL: 'visitors:debug,info' },
+  ...{
+    ADIT_PUBLIC_URL: 'https://panel.test/adit',
+    ADIT_ACME: 'true',
+    ADIT_ACME_DIRECTORY: 'https://acme.test/directory',
+    ADIT_LOG_LEVEL: 'visitors:debug,info',
+  },
 };
 
 test('only administrators can read the metrics, in the Prometheus format; the server shows its settings and ports, limits connections, and ends subscriptions when it stops', async () => {
@@ -61,13 +66,13 @@ test('only administrators can read the metrics, in the Prometheus format; the se
   expect((await fetch(url, { headers: { cookie } })).status).toBe(403);
 
   const shown = `{ viewer { name } server {
-    version startedAt allowLocalProxy allowedPorts acme acmeDirectory bridgePort bridgeTlsPort bridgeTlsFingerprint hostHttpPort hostHttpsPort
+    version startedAt publicAddress allowLocalProxy allowedPorts acme acmeDirectory bridgePort bridgeTlsPort bridgeTlsFingerprint hostHttpPort hostHttpsPort
     retention { auditDays trafficMinuteDays trafficHourDays trafficDayDays }
   } }`;
   const { server: { startedAt, ...others }, viewer } = shownSchema.parse(await graphql(server, shown));
   expect(Date.parse(startedAt)).toBeGreaterThan(began);
   expect([viewer.name, others]).toEqual(['root', {
-    ...{ version, allowLocalProxy: true, allowedPorts: ['1000-65535'], acme: true, acmeDirectory: 'https://acme.test/directory' },
+    ...{ version, publicAddress: 'panel.test', allowLocalProxy: true, allowedPorts: ['1000-65535'], acme: true, acmeDirectory: 'https://acme.test/directory' },
     ...{ bridgePort: server.bridgePort, bridgeTlsPort: server.tlsPort, bridgeTlsFingerprint: server.fingerprint },
     ...{ hostHttpPort: server.hostsPort, hostHttpsPort: server.secureHostsPort },
     retention: { auditDays: 11, trafficMinuteDays: 12, trafficHourDays: 13, trafficDayDays: 14 },

@@ -1,6 +1,11 @@
+import { once } from 'node:events';
+import tls from 'node:tls';
 import { describe, expect, test } from '@jest/globals';
 import type { WantedHost, WantedTunnel } from '../../src/engine/face.ts';
 import { listenProblem } from '../../src/engine/ports/listen-error.ts';
+import { netBackend } from '../../src/wire/net-socket.ts';
+import type { SocketBackend } from '../../src/wire/socket.ts';
+import { covering } from '../support/certificates.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/free-port.ts';
 import { closed, occupyPort, readAll, refusal, roundTrip, startEcho, startTarget, visit, visitUntilClosed } from '../support/target.ts';
@@ -28,6 +33,31 @@ test('the listeners of stored tunnels are open when they have been loaded, and c
   const lease = await engine.reservePort({ mode: 'tcp', port: 0, serverIp: '127.0.0.1' });
   await engine.close();
   for (const port of [tunnel.port, lease.port]) await expect(visit(port)).rejects.toThrow('ECONNREFUSED');
+});
+
+test('the time for half-closed connections of the settings holds for visitors of tunnels and hosts, not for agents', async () => {
+  const times: unknown[] = [];
+  const sockets: SocketBackend = {
+    ...netBackend,
+    listen: (place) => {
+      times.push(place.halfClosedMs);
+      return netBackend.listen(place);
+    },
+    secured: (socket, carrier, halfClosedMs) => {
+      times.push(`over TLS ${halfClosedMs}`);
+      return netBackend.secured(socket, carrier, halfClosedMs);
+    },
+  };
+  const server = await startEngine({ sockets, halfClosedMs: 1234 });
+  expect(new Set(times.splice(0))).toEqual(new Set([undefined]));
+  await openTunnel(server, {});
+  const { httpsPort } = await server.engine.listenHosts({ host: '127.0.0.1', httpPort: 0, httpsPort: 0 });
+  expect(new Set(times.splice(0))).toEqual(new Set([1234]));
+  await server.engine.apply({ kind: 'host', host: hostOf({ host: 'x.p.example.com', certificate: covering.certificate, privateKey: covering.key }) });
+  const visitor = tls.connect({ port: httpsPort, host: '127.0.0.1', servername: 'x.p.example.com', ca: covering.certificate });
+  await once(visitor, 'secureConnect');
+  expect(await eventually(() => times, ({ length }) => length > 0)).toEqual(['over TLS 1234']);
+  visitor.destroy();
 });
 
 test.each<[code: string | undefined, port: number | undefined, text: string]>([

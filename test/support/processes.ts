@@ -166,11 +166,10 @@ export async function startVisitorProcess(
   password: string,
   environment: ServerOptions['environment'] = {},
   listen = 0,
+  more: readonly string[] = [],
 ): Promise<VisitorProcess> {
-  const child = new Child(process.execPath, [programOf(root), 'visit', '--server', `127.0.0.1:${bridgePort}`, '--type', type, '--listen', String(listen)], {
-    ...environment,
-    ADIT_VISIT_PASSWORD: password,
-  });
+  const flags = ['--server', `127.0.0.1:${bridgePort}`, '--type', type, '--listen', String(listen), ...more];
+  const child = new Child(process.execPath, [programOf(root), 'visit', ...flags], { ...environment, ADIT_VISIT_PASSWORD: password });
   const [, port] = await child.says(/listening on 127\.0\.0\.1:(\d+)/);
   await child.says(/connected to/);
   return { child, port: Number(port) };

@@ -216,6 +216,21 @@ describe("the text of an agent's configuration file", () => {
   });
 
   test.each([
+    ['tunnels.t', 'type = "tcp"\ntargets = ["1"]'],
+    ['tunnels.t', 'type = "udp"\ntargets = ["1"]'],
+    ['tunnels.t', 'type = "httpProxy"'],
+    ['tunnels.t', 'type = "socks5"'],
+    ['tunnels.t', 'type = "file"\nlocal_path = "/srv"'],
+    ['tunnels.t', 'type = "secret"\ntargets = ["1"]\npassword = "p"'],
+    ['tunnels.t', 'type = "p2p"\ntargets = ["1"]\npassword = "p"'],
+    ['hosts.h', 'host = "h.example"\ntargets = ["1"]'],
+    ['visitors.v', 'type = "p2p"\npassword = "p"\nlisten = 1'],
+  ])('an unknown key of [%s] with %j is a problem', (table, keys) => {
+    expect(problems(`[${table}]\n${keys}`)).toEqual([]);
+    expect(problems(`[${table}]\nremarks = ""\n${keys}`)).toEqual([`a.toml:2: ${table}.remarks: unknown key`]);
+  });
+
+  test.each([
     ['a TOML error, without quoting the line', 'vkey = "abc', ['a.toml:1: Invalid TOML document: unfinished string']],
     ['unknown keys', 'serverr = "a:1"\n[tunnels.a]\ntype = "tcp"\ntargets = ["1"]\npassword = "p"', [
       'a.toml:5: tunnels.a.password: only for tunnels of type secret, p2p',
