@@ -53,6 +53,8 @@ eitherDialect('API tokens', (databases) => {
     // The time of the last use is stored after the response.
     expect(await eventuallyAsync(() => body('/user/apikeystatus/', { id: 1 }), (status) => !JSON.stringify(status).includes('"LastUsedTime":""')))
       .toEqual({ ...none, exists: true, CreateTime: time, LastUsedTime: time });
+    await api.store.db.apiToken.updateMany({ data: { createdAt: new Date(2026, 0, 2), lastUsedAt: new Date(2026, 0, 3) } });
+    expect(await body('/user/apikeystatus/', { id: 1 })).toMatchObject({ CreateTime: '2026-01-02 00:00:00', LastUsedTime: '2026-01-03 00:00:00' });
     expect(JSON.stringify(await api.store.db.apiToken.findMany())).not.toContain(second.slice(5));
     expect(await body('/user/revokeapikey/', { id: 1 })).toEqual({ status: 1, msg: 'revoke success' });
     expect(await totals(second)).toEqual(invalid);
