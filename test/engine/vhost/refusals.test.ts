@@ -60,11 +60,11 @@ const cases: Refused[] = [
     before: () => askOnce(),
   },
   {
-    name: "the address is on the client's blacklist",
+    name: "the address is on the client's blacklist, which comes before name and password",
     status: 403,
     title: /Not for this address/,
     cause: 'blackList',
-    client: { blackIpList: '127.0.0.0/8' },
+    client: { blackIpList: '127.0.0.0/8', basicUser: 'name', basicPassword: 'word' },
   },
   { name: 'the address is not on the whitelist', status: 403, title: /Not for this address/, cause: 'whiteList', client: { ipWhite: true } },
   { name: 'it may say a password', status: 401, title: /asks for a password/, cause: 'whiteList', client: { ipWhite: true, ipWhitePassword: 'word' } },
