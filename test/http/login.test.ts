@@ -177,6 +177,7 @@ eitherDialect('logins and sessions', (databases) => {
     ['the user has expired', '/user/edit/', { id: 1, expire_time: '2020-01-01' }],
     ['the user is deleted', '/user/del/', { id: 1 }],
     ['the password is another', '/user/edit/', { id: 1, password: 'another one' }],
+    ['an administrator has set the password', '/user/changepassword/', { id: 1, new_password: 'another one' }],
   ])('a session is over at once when %s', async (_when, path, parameters) => {
     const alice = await logIn('alice', 'alices password');
     expect((await api.signed(path, parameters)).body).toMatchObject({ status: 1 });
