@@ -87,12 +87,15 @@ describe('subscriptions', () => {
     return { store, live, changes, rows };
   }
 
-  test('there are 500 at most, 20 of a user, and as many as there is room for of administrators; one that ends makes room', async () => {
+  test('there are 500 at most, 20 of a user or of a web login, and as many as there is room for of administrators; one that ends makes room', async () => {
     const { live } = await opened();
     const refused = expect.objectContaining({ code: 'SUBSCRIPTION_LIMIT' });
     const own = Array.from({ length: 20 }, () => live.audit(alice));
     expect(() => live.audit({ ...alice, sessionId: 'another' })).toThrow(refused);
     live.audit(bob);
+    const web: Caller = { kind: 'client', clientId: 1 };
+    for (let count = 0; count < 20; count++) live.audit(web);
+    expect(() => live.audit(web)).toThrow(refused);
     while (live.subscribers < 500) live.audit(admin);
     expect(() => live.audit(admin)).toThrow(refused);
     expect(() => live.users(bob)).toThrow(refused);

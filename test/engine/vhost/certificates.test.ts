@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { rename, rm, utimes, writeFile } from 'node:fs/promises';
 import net from 'node:net';
@@ -8,6 +9,7 @@ import { Acme } from '../../../src/engine/acme/acme.ts';
 import type { CertificateState } from '../../../src/engine/face.ts';
 import { Certificate } from '../../../src/engine/vhost/tls/certificate.ts';
 import { Certificates } from '../../../src/engine/vhost/tls/certificates.ts';
+import { coveredHosts } from '../../../src/engine/vhost/tls/covered-hosts.ts';
 import { TicketKeys } from '../../../src/engine/vhost/tls/ticket-keys.ts';
 import { covering, expired, makeCertificate, other, type TestCertificate } from '../../support/certificates.ts';
 import { Handshakes } from '../../support/handshakes.ts';
@@ -212,6 +214,32 @@ test('a pair of files is used if it is valid by now, of at most 64 KB each; an o
   await put(privateKey, covering.key);
   await device.look();
   expect(device.status).toEqual({ facts: undefined, problem: 'the certificate cannot be used: cannot load' });
+});
+
+test('whether a certificate covers a host is kept for 64 hosts of a connection; with one more, each is checked again', () => {
+  const socket = new tls.TLSSocket(new net.Socket());
+  const shown = jest.spyOn(socket, 'getX509Certificate').mockReturnValue(new X509Certificate(covering.certificate));
+  const covers = coveredHosts('asked.example.org', socket);
+  const names = Array.from({ length: 64 }, (_, n) => `${n}.p.example.com`);
+  for (let round = 0; round < 2; round++) expect(['asked.example.org', ...names].every((name) => covers(name))).toBe(true);
+  expect(shown).toHaveBeenCalledTimes(64);
+  expect([covers('x.example.net'), covers('0.p.example.com')]).toEqual([false, true]);
+  expect(shown).toHaveBeenCalledTimes(66);
+  socket.destroy();
+});
+
+test('a pair that expires soon, and whose replacement is refused, is counted as both', async () => {
+  let now = Date.parse('2119-01-01');
+  const certificates = new Certificates(new LogRecorder().logger, () => now);
+  await put(certificate, covering.certificate);
+  await put(privateKey, covering.key);
+  certificates.take(hostOf({ certificate, privateKey }), true);
+  await certificates.lookAtAll();
+  await put(privateKey, other.key);
+  await certificates.lookAtAll(true);
+  expect(certificates.counts).toEqual({ certificatesExpired: 0, certificatesExpiring: 0, certificatesRefused: 1 });
+  now = Date.parse('2119-12-31');
+  expect(certificates.counts).toEqual({ certificatesExpired: 0, certificatesExpiring: 1, certificatesRefused: 1 });
 });
 
 test('hosts share a pair until the last of them has another; each pair that expires soon, has expired or is refused is counted, and reported once', async () => {

@@ -138,6 +138,10 @@ test('of the hosts of a name, TLS shows the own pair first, then that by ACME; e
   expect(retried.mock.calls).toEqual([[NAME], [NAME]]);
   hosts.remove(ordered.id);
   expect(await shown()).toEqual([plain.id]);
+  // That of a wildcard above it is not its own, even while only that one serves the name.
+  hosts.set({ ...plain, enabled: false });
+  hosts.set(hostOf({ host: host.replace(/^[^.]+/, '*'), certificate: covering.certificate, privateKey: covering.key }));
+  expect(await hosts.certificate(plain.id)).toBeUndefined();
 });
 
 /** A report that a target is out of rotation. */
