@@ -10,6 +10,7 @@ import { configuredSnapshot } from '../../src/agent/status/snapshot.ts';
 import { netBackend } from '../../src/wire/net-socket.ts';
 import { eventually } from '../support/eventually.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
+import { occupyPort } from '../support/target.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { CLIENT, fresh, openTunnel, startEngine } from '../support/tunnel.ts';
 
@@ -98,7 +99,7 @@ test("the server receives the health of a declared tunnel's targets, by the id o
   sent.mockRestore();
 });
 
-test('agent and visitors of a file with a fingerprint connect over TLS', async () => {
+test('agent and visitors of a file with a fingerprint connect over TLS; a visitor whose port is taken shows that', async () => {
   const server = await startEngine({ stored: { clients: [{ ...CLIENT, configAllowed: true, ...fresh }] } });
   const none = async () => ({ id: 0, port: 0, error: '' });
   server.engine.keepDeclared({ open: () => ({ declare: none, withdraw: none, close: () => undefined }) });
@@ -107,13 +108,16 @@ test('agent and visitors of a file with a fingerprint connect over TLS', async (
   writeFileSync(
     file,
     `server = "${server.bridge.host}:${port}"\nvkey = "${CLIENT.vkey}"\ntls_fingerprint = "${fingerprint}"\n`
-      + '[visitors.v]\ntype = "secret"\npassword = "a password of many words"\nlisten = 0\n',
+      + '[visitors.v]\ntype = "secret"\npassword = "a password of many words"\nlisten = 0\n'
+      + `[visitors.w]\ntype = "secret"\npassword = "another"\nlisten = ${(await occupyPort()).port}\n`,
   );
   const log = new LogRecorder();
   const agent = new ConfiguredAgent({ file, given, log: log.logger, version: '0.0.1', sockets: netBackend });
   started.push(agent);
   expect(await agent.start()).toEqual([]);
-  await Promise.all([log.line(/ as client 1 over TLS$/), log.line(/ as visitor of tunnel \d+ over TLS$/)]);
+  await Promise.all([log.line(/ as client 1 over TLS$/), log.line(/ as visitor of tunnel \d+ over TLS$/), log.line(/^the local port cannot be opened/)]);
+  const { visitors } = await configuredSnapshot({ pid: 1, version: '1.2', config: file }, agent);
+  expect(visitors).toMatchObject([{ name: 'v', error: '' }, { name: 'w', listen: '', error: expect.stringMatching(/./) }]);
 });
 
 /** How many files are watched. */
@@ -180,6 +184,7 @@ test('a save changes what is another in the file, and nothing else, and says wha
   writeFileSync(file, 'server = 1');
   expect((await invalid)['state']).toEqual({ event: 'config', file, problems: [expect.stringContaining('agent.toml:1: server: must be')] });
   expect(configured.problems).not.toEqual([]);
+  expect((await configuredSnapshot({ pid: 1, version: '1.2', config: file }, configured)).problems).toEqual(configured.problems);
   const right = log.entries.length;
   const reads = jest.spyOn(WatchedFiles.prototype, 'set');
   writeFileSync(file, 'server = 1\n');

@@ -55,6 +55,16 @@ async function serverOf(onOffer: (accept: (onControl?: () => void, onClose?: () 
   return { others: { servers: [{ host: '127.0.0.1', port: server.port, tlsPort: 1 }], here: false }, close: () => server.close() };
 }
 
+test('an agent that is connected over TLS has its session in reserve at the TLS port, too', async () => {
+  const server = await startEngine();
+  const { port, fingerprint } = server.bridge.tls;
+  const { logger: log } = new LogRecorder();
+  const standby = new Standby({ sockets: netBackend, tls: { fingerprint }, vkey: CLIENT.vkey, log, current: () => undefined, random: () => 0 });
+  standbys.push(standby);
+  standby.use({ servers: [placeOf(server)], here: false }, OWN);
+  expect(await eventually(() => standby.place, (place) => place !== undefined)).toBe(`${server.bridge.host}:${port}`);
+});
+
 test('the own server is left when it does not answer although the one in reserve does, and kept when it answers', async () => {
   const server = await startEngine();
   const { standby, asked, givenUp } = standbyBeside([true, false]);

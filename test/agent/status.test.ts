@@ -5,14 +5,17 @@ import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { afterEach, expect, jest, test } from '@jest/globals';
+import { Agent } from '../../src/agent/agent.ts';
 import { agentStatus } from '../../src/agent/program.ts';
 import { askAgents } from '../../src/agent/status/ask-agents.ts';
 import { runtimeDirectory } from '../../src/agent/status/runtime-directory.ts';
+import { agentSnapshot } from '../../src/agent/status/snapshot.ts';
 import type { Snapshot } from '../../src/agent/status/snapshot-schema.ts';
 import { serveStatus } from '../../src/agent/status/status-socket.ts';
 import { statusText } from '../../src/agent/status/status-text.ts';
 import { LogRecorder } from '../support/log-recorder.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { CLIENT, openTunnel, startEngine } from '../support/tunnel.ts';
 
 const directory = temporaryDirectory();
 const before = process.env['ADIT_RUNTIME_DIR'];
@@ -47,6 +50,23 @@ test('a running agent says its state, as text or JSON, when all agents are asked
   expect(await agentStatus('/etc/adit/other.toml', false)).toBeUndefined();
   await close();
   expect(await agentStatus(undefined, true)).toBeUndefined();
+});
+
+test('an agent without a file shows its session, with all its servers, and the tunnels of its client while it is connected', async () => {
+  const server = await startEngine();
+  const { id } = await openTunnel(server, {});
+  const servers = [server.bridge, { host: '127.0.0.1', port: 1 }];
+  const log = new LogRecorder();
+  const agent = new Agent({ servers, vkey: CLIENT.vkey, log: log.logger, version: '0.0.1' });
+  const shown = () => agentSnapshot({ pid: 7, version: '1', config: '' }, servers, agent);
+  const always = { pid: 7, version: '1', config: '', problems: [], visitors: [] };
+  const session = { server: `127.0.0.1:${server.bridge.port},127.0.0.1:1`, connected: false };
+  expect(await shown()).toMatchObject({ ...always, session, entries: null });
+  const ran = agent.run();
+  await log.line(/^connected to/);
+  expect(await shown()).toMatchObject({ ...always, session: { ...session, connected: true }, entries: [{ kind: 'tunnel', name: '', id }] });
+  await agent.stop();
+  await ran;
 });
 
 test('only its user can ask a running agent, sixteen at once; nothing is left of it, nor of one with its process id before', async () => {

@@ -37,7 +37,7 @@ test('paths count from the file, and what they name is read and watched', async 
 test('flags and environment go before the file', async () => {
   const given = { servers: [{ host: 'flag', port: 2 }], vkey: 'flag', allowFiles: ['/flag'], tls: { fingerprint: '' } };
   expect(await read('server = "file:1"\nvkey = "file"\nallow_files = ["/file"]\n', {}, given)).toMatchObject({
-    plan: { session: { ...given, allowFiles: ['/flag', '/file'] } },
+    plan: { servers: given.servers, tls: given.tls, session: { ...given, allowFiles: ['/flag', '/file'] } },
   });
 });
 
