@@ -17,6 +17,7 @@ export async function stopping(options?: ServeOptions) {
 export async function expectDrained(options?: ServeOptions): Promise<string> {
   const { server, tunnel, visitor } = await stopping(options);
   for (const port of [tunnel.port, server.httpPort]) await eventuallyAsync(() => refusal(port), (reason) => reason === 'ECONNREFUSED');
+  expect(visitor.closed).toBe(false);
   expect(await roundTrip(visitor, 'during')).toBe('during');
   const rest = readAll(visitor);
   visitor.end('the last words');
