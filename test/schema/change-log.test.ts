@@ -103,6 +103,25 @@ describeWith('initdb', 'the log of changes', () => {
     expect(store.follower.figures).toEqual({ seq: Number(log.at(-1)?.seq), lagMs: 0 });
   });
 
+  test('tells a commit from another one with its number, and keeps the last one and those of the last hour', async () => {
+    const { store } = (await openTestSchema(databases)).services;
+    const { db } = store;
+    const changeLog = new ChangeLog(db);
+    const add = () => db.$transaction(async (tx) => (await changeLog.add(tx, [], '[]')).position ?? { seq: 0, token: '' });
+    const [old, young, last] = [await add(), await add(), await add()];
+    expect([await changeLog.isCommitted(young), await changeLog.isCommitted({ ...young, token: last.token })]).toEqual([true, false]);
+    expect(await changeLog.isCommitted({ seq: last.seq + 1, token: last.token })).toBe(false);
+    const hour = 3_600_000;
+    const since = async (age: number, ...positions: readonly { readonly seq: number }[]) => {
+      await db.loggedCommit.updateMany({ where: { seq: { in: positions.map(({ seq }) => seq) } }, data: { at: new Date(Date.now() - age) } });
+      await store.prune({ audit: 1, traffic: { minute: 1, hour: 1, day: 1 } });
+      return (await db.loggedCommit.findMany({ where: { seq: { gte: old.seq } }, orderBy: { seq: 'asc' } })).map(({ token }) => token);
+    };
+    expect(await since(hour + 60_000, old)).toEqual([young.token, last.token]);
+    expect(await since(hour - 60_000, young)).toEqual([young.token, last.token]);
+    expect(await since(24 * hour, young, last)).toEqual([last.token]);
+  });
+
   test('has the commit of another server before the own one behind it, and publishes them in this order', async () => {
     const api = await following(await openTestSchema(databases));
     const published: number[] = [];
