@@ -357,6 +357,33 @@ describe('npc.conf', () => {
     expect(agentFile('server=h:1\nvkey=k\n[v]\nmode=socks5\n')).toMatchObject({ problems: [], config: { vkey: 'k', tunnels: { v: { port: 0 } } } });
   });
 
+  test('each key of a section that has no equivalent is named, and values that mean nothing are problems', () => {
+    const { config, notes, problems } = made(
+      '[h]\nhost=a.example.com, b.example.com,\ntarget_addr=1\nscheme=HTTPS\nheader_a=b\nauto_https=true\nlocal_proxy=true\n[t]\nmode=socks5\ncrypt=true\n'
+        + '[secret_v]\npassword=p\nlocal_ip=::1\nlocal_port=2\ncompress=true\n[health_h]\nhealth_check_target=1\nhealth_check_type=HTTP\nhealth_check_interval=0\nx=y\n',
+    );
+    expect(problems).toEqual([]);
+    expect(notes).toEqual([
+      '[h]: auto_https: has no equivalent',
+      expect.stringMatching(/^\[h\]: local_proxy: the agent always dials/),
+      '[t]: crypt: has no equivalent',
+      '[secret_v]: compress: has no equivalent',
+      '[health_h]: x: has no equivalent',
+    ]);
+    const both = { scheme: 'https', targets: ['1'], headers: ['a: b'], health: { type: 'http', intervalMs: 10_000 } };
+    expect(config).toMatchObject({
+      hosts: { h: { host: 'a.example.com', ...both }, 'h-2': { host: 'b.example.com', ...both } },
+      visitors: { secret_v: { listen: { host: '::1', port: 2 } } },
+    });
+    const host = '[h]\nhost=a.example.com\ntarget_addr=1\n';
+    const problem = (sections: string) => made(sections).problems.join();
+    expect(problem(`${host}scheme=ftp\n`)).toMatch(/^hosts\.h\.scheme: /);
+    for (const [key, named] of [['check_type', 'type'], ['check_interval', 'interval'], ['check_timeout', 'timeout'], ['check_max_failed', 'max_failed']]) {
+      expect(problem(`${host}[health]\nhealth_check_target=1\nhealth_${key}=abc\n`)).toContain(`hosts.h.health.${named}: `);
+    }
+    expect(problem('[f]\nmode=file\nserver_port=1\n')).toBe('[f]: local_path: is missing');
+  });
+
   test('names have what a name of the agent file may have, and each is another one', () => {
     const section = 'mode=socks5\nserver_port=';
     const long = 'x'.repeat(60);
@@ -388,7 +415,9 @@ describe('npc.conf', () => {
     expect(made('[t]\nmode=tcp\nserver_port=9001-10000\ntarget_addr=1\n').problems).toEqual([]);
     const problem = (ports: string) => made(`[t]\nmode=tcp\n${ports}\ntarget_addr=1\n`).problems[0];
     expect(problem('server_port=9001-9003\ntarget_port=1-2')).toMatch(/\[t\]: .*different numbers of ports/);
-    for (const ports of ['9001-10001', '9003-9001', 'abc']) expect(problem(`server_port=${ports}`)).toMatch(/\[t\]: server_port: ".*" is no port, nor a range/);
+    for (const ports of ['9001-10001', '9003-9001', 'abc', '-5', '9001-', '9001-9002-9003', '1e3']) {
+      expect(problem(`server_port=${ports}`)).toMatch(/\[t\]: server_port: ".*" is no port, nor a range/);
+    }
   });
 
   test('what belongs to the client, and what has no equivalent, become comments; names of prototypes are no keys', () => {
@@ -459,6 +488,10 @@ describe('the flags of npc', () => {
     for (const type of ['p2p', 'p2ps', 'p2pt']) {
       expect(readNpcFlags([`-local_type=${type}`, '-local_port=3'])).toMatchObject({ flags: { type: 'p2p', listen: '3' } });
     }
+    expect(readNpcFlags(['-password=p', '-local_ip=::1'])).toMatchObject({ flags: { listen: '[::1]:2000' } });
+    expect(readNpcFlags(['-vkey=k', '-local_ip=a', '-local_port=1']).notices).toEqual(
+      ['port', 'ip'].map((name) => expect.stringContaining(`-local_${name} is ignored`)),
+    );
     expect(readNpcFlags(['-password=p', '-vkey=k']).notices).toEqual([expect.stringMatching(/^-vkey is ignored/)]);
     expect(readNpcFlags(['-config=f', '-server=h:1', '-vkey=k', '-type=tcp', '-tls_enable=true'])).toEqual({
       run: 'config',
@@ -492,6 +525,8 @@ describe('the flags of npc', () => {
       expect.stringMatching(/^-vkey: one agent has one key/),
     ]);
     expect(problemsOf('-server=h:1', '-local_type=file', '-config=x')).toHaveLength(2);
+    const pinned = [expect.stringMatching(/^-tls_fingerprint: not together with -config/)];
+    expect([problemsOf('-config=x', '-vkey=k', '-tls_fingerprint=ab'), problemsOf('-tls_fingerprint=ab')]).toEqual([pinned, pinned]);
   });
 });
 

@@ -41,6 +41,33 @@ const unneeded: ReadonlySet<string> = new Set([
   'tls_insecure_skip_verify',
 ]);
 
+/** The keys of each kind of section; comments name all others. `local_proxy` has a comment of its own. */
+const keysOf = {
+  host: new Set(['host', 'target_addr', 'location', 'scheme', 'host_change', 'local_proxy']),
+  tunnel: new Set([
+    'mode',
+    'server_port',
+    'server_ip',
+    'target_addr',
+    'target_port',
+    'target_ip',
+    'password',
+    'local_path',
+    'strip_pre',
+    'multi_account',
+    'local_proxy',
+  ]),
+  visitor: new Set(['local_port', 'local_ip', 'password', 'target_addr']),
+  health: new Set([
+    'health_check_timeout',
+    'health_check_max_failed',
+    'health_check_interval',
+    'health_check_type',
+    'health_http_url',
+    'health_check_target',
+  ]),
+};
+
 /** Maximum number of ports in a range: each becomes a tunnel. */
 const mostPorts = 1000;
 
@@ -109,26 +136,43 @@ class AgentFileMaker {
 
   #entry({ name, conf }: Section): void {
     if (isHealth(name)) return;
-    if (conf.text('host') !== '') this.#hosts[this.#free(this.#hosts, name)] = this.#host(name, conf);
+    if (conf.text('host') !== '') this.#addHosts(name, conf);
     else if (conf.text('mode') !== '') this.#addTunnels(name, conf);
     else if (/^(secret|p2p)/i.test(name)) this.#visitors[this.#free(this.#visitors, name)] = this.#visitor(name, conf);
     else this.#notes.push(`[${name}]: is no tunnel, host, visitor or health check, and is not carried over`);
   }
 
-  #host(name: string, conf: NpsConf): Table {
+  /** Names the keys of a section that have no equivalent. */
+  #noteKeys(name: string, kind: keyof typeof keysOf, conf: NpsConf): void {
+    for (const key of conf.keys()) {
+      if (!keysOf[kind].has(key) && !(kind === 'host' && key.startsWith('header_'))) this.#notes.push(`[${name}]: ${key}: has no equivalent`);
+    }
+    if (conf.isOn('local_proxy')) this.#notes.push(`[${name}]: local_proxy: the agent always dials the targets of its file`);
+  }
+
+  /** One host for each name: NPS takes several, separated by commas. */
+  #addHosts(name: string, conf: NpsConf): void {
+    this.#noteKeys(name, 'host', conf);
+    const hosts = conf.text('host').split(',').map((host) => host.trim()).filter((host) => host !== '');
+    for (const host of hosts) this.#hosts[this.#free(this.#hosts, name)] = this.#host(name, host, conf);
+  }
+
+  #host(name: string, host: string, conf: NpsConf): Table {
+    const scheme = conf.text('scheme').toLowerCase();
     const headers = conf.keys().filter((key) => key.startsWith('header_')).map((key) => `${key.slice('header_'.length)}: ${conf.text(key)}`);
     return {
-      host: conf.text('host'),
+      host,
       targets: targetsOf(conf.text('target_addr')),
       remark: name,
       ...(conf.text('location') !== '' && { location: conf.text('location') }),
-      ...(['http', 'https'].includes(conf.text('scheme')) && { scheme: conf.text('scheme') }),
+      ...(scheme !== '' && { scheme }),
       ...(conf.text('host_change') !== '' && { host_change: conf.text('host_change') }),
       ...(headers.length > 0 && { headers }),
     };
   }
 
   #addTunnels(name: string, conf: NpsConf): void {
+    this.#noteKeys(name, 'tunnel', conf);
     const type = conf.text('mode');
     const ports = this.#ports(name, 'server_port', conf);
     const targetPorts = this.#ports(name, 'target_port', conf);
@@ -146,7 +190,7 @@ class AgentFileMaker {
   /** Ports and ranges: `9001-9003,9010`. */
   #ports(name: string, key: string, conf: NpsConf): number[] {
     return conf.text(key).split(',').map((part) => part.trim()).filter((part) => part !== '').flatMap((part) => {
-      const [from = 0, to = from] = part.split('-').map(Number);
+      const [from = 0, to = from] = /^\d+(-\d+)?$/.test(part) ? part.split('-').map(Number) : [NaN];
       if (from <= to && to - from < mostPorts) return Array.from({ length: to - from + 1 }, (_, index) => from + index);
       this.#problems.push(`[${name}]: ${key}: ${JSON.stringify(part.slice(0, 40))} is no port, nor a range of at most ${mostPorts} ports`);
       return [];
@@ -165,12 +209,12 @@ class AgentFileMaker {
       remark: name,
     };
     if (type === 'file') {
+      if (conf.text('local_path') === '') this.#problems.push(`[${name}]: local_path: is missing`);
       const served = path.resolve(this.#directory, conf.text('local_path'));
       this.#allowFiles.add(served);
       Object.assign(table, { local_path: served, ...(conf.text('strip_pre') !== '' && { strip_prefix: conf.text('strip_pre') }) });
     }
     if (type === 'httpProxy' || type === 'socks5') Object.assign(table, this.#accounts(name, conf.text('multi_account')));
-    if (conf.isOn('local_proxy')) this.#notes.push(`[${name}]: local_proxy: the agent always dials the targets of its file`);
     return table;
   }
 
@@ -196,19 +240,22 @@ class AgentFileMaker {
   }
 
   #visitor(name: string, conf: NpsConf): Table {
+    this.#noteKeys(name, 'visitor', conf);
     const type = /^p2p/i.test(name) ? 'p2p' : 'secret';
     if (conf.text('target_addr') !== '') this.#notes.push(`[${name}]: target_addr: the tunnel on the server names the targets`);
-    const host = conf.text('local_ip');
-    return { type, password: conf.text('password'), listen: `${host === '' ? '127.0.0.1' : host}:${conf.text('local_port')}` };
+    const host = conf.text('local_ip') || '127.0.0.1';
+    return { type, password: conf.text('password'), listen: `${host.includes(':') ? `[${host}]` : host}:${conf.text('local_port')}` };
   }
 
   /** A health check names targets; here it belongs to the entries that have them. */
   #health(name: string, conf: NpsConf): void {
+    this.#noteKeys(name, 'health', conf);
     const checked = new Set(targetsOf(conf.text('health_check_target')));
-    const http = conf.text('health_check_type') === 'http';
-    const number = (key: string, fallback: number): number => Number(conf.text(key)) || fallback;
+    const type = conf.text('health_check_type').toLowerCase() || 'tcp';
+    const http = type === 'http';
+    const number = (key: string, fallback: number): number => Number(conf.text(key)) === 0 ? fallback : Number(conf.text(key));
     const health = {
-      type: http ? 'http' : 'tcp',
+      type,
       interval: number('health_check_interval', 10),
       timeout: number('health_check_timeout', 3),
       max_failed: number('health_check_max_failed', 3),

@@ -70,11 +70,17 @@ export function readNpcFlags(words: readonly string[]): NpcCall {
   if (visiting && values.has('config')) problems.push('-config: not together with -local_type: put the visitor into the file');
   if (problems.length > 0) throw new SettingsError(problems);
   if (visiting) {
-    const listen = `${text('local_ip') === '' ? '' : `${text('local_ip')}:`}${text('local_port') || '2000'}`;
+    const host = text('local_ip');
+    const listen = `${host === '' ? '' : `${host.includes(':') ? `[${host}]` : host}:`}${text('local_port') || '2000'}`;
     if (values.has('vkey')) notices.push('-vkey is ignored: the password of the tunnel is enough for a visitor');
     return { run: 'visit', notices, flags: { ...session, type: visitType, password: text('password'), listen } };
   }
+  for (const name of ['local_port', 'local_ip'].filter((flag) => values.has(flag))) {
+    notices.push(`-${name} is ignored: only a visitor, with -password, opens a port`);
+  }
   if (values.has('config') || !values.has('vkey')) {
+    // A pin that is passed over would let any certificate through.
+    if (text('tls_fingerprint') !== '') throw new SettingsError(['-tls_fingerprint: not together with -config: put it into the file']);
     for (const name of ['server', 'vkey', 'type', 'tls_enable'].filter((flag) => values.has(flag))) notices.push(`-${name} is ignored: the file has it`);
     return { run: 'config', notices, file: text('config') || 'conf/npc.conf' };
   }
