@@ -18,17 +18,21 @@ eitherDialect('what is affected', (databases) => {
     const [one = 0, two = 0, three = 0] = clients;
     await seedTunnels(store, one, 2, (n) => ({ mode: 'tcp', port: 9000 + n }));
     await seedTunnels(store, two, 1, () => ({ mode: 'secret', port: 0 }));
-    await seedHosts(store, two, 1, () => ({ host: 'a.example', location: '/x' }));
+    await seedHosts(store, two, 2, (n) => ({ host: n === 1 ? 'a.example' : 'stopped.example', location: '/x', enabled: n === 1 }));
+    await seedTunnels(store, one, 1, () => ({ mode: 'tcp', port: 9050, enabled: false }));
     await seedTunnels(store, three, 1, () => ({ mode: 'tcp', port: 9100 }));
     for (const id of [one, three]) api.engine.clients.set(id, onlineState({ connections: 3 }));
     api.engine.clients.set(two, onlineState({ connected: false, connections: 1 }));
     await store.db.session.create({ data: { id: 'a', kind: 'client', clientId: two } });
     await store.db.session.create({ data: { id: 'b', kind: 'user', userId } });
+    // Rows of logins that have ended by themselves: one was not used for an hour, the other began a week ago.
+    await store.db.session.create({ data: { id: 'c', kind: 'user', userId, lastSeenAt: new Date(api.services.now() - 3_600_000) } });
+    await store.db.session.create({ data: { id: 'd', kind: 'client', clientId: two, createdAt: new Date(api.services.now() - 7 * 86_400_000) } });
     for (const hash of ['h', 'i']) await store.db.apiToken.create({ data: { userId, name: 't', hash } });
     await store.db.apiToken.create({ data: { name: 'of an administrator', hash: 'j' } });
-    const both = { clients: 2, agents: 1, tunnels: 3, hosts: 1, connections: 4, ports: [9001, 9002], hostNames: ['a.example/x'] };
+    const both = { clients: 2, agents: 1, tunnels: 4, hosts: 2, connections: 4, ports: [9001, 9002], hostNames: ['a.example/x'] };
     expect(await api.record(impact, { resource: 'CLIENT', ids: [one, two, two, 99] })).toEqual({ ...nothing, ...both, sessions: 1 });
-    expect(await api.record(impact, { resource: 'USER', ids: [userId, 99] })).toEqual({ ...nothing, ...both, sessions: 1, tokens: 2 });
+    expect(await api.record(impact, { resource: 'USER', ids: [userId, 99] })).toEqual({ ...nothing, ...both, sessions: 2, tokens: 2 });
     expect(await api.record(impact, { resource: 'CLIENT', ids: [] })).toEqual(nothing);
     // As many different ids as a page has; how often each is repeated does not matter.
     expect(await api.record(impact, { resource: 'CLIENT', ids: Array.from({ length: 201 }, () => three) })).toMatchObject({ clients: 1, tunnels: 1 });

@@ -1,5 +1,5 @@
 import { effectiveExpiry, isPast } from '../../rules/expiry.ts';
-import type { Session, User } from '../../store/generated/sqlite/client.ts';
+import type { Prisma, Session, User } from '../../store/generated/sqlite/client.ts';
 import type { ClientWithOwner } from '../writes/changes.ts';
 
 /** Idle timeout of a session, in ms (contract section 0: an hour). */
@@ -20,4 +20,9 @@ export function mayServe(client: ClientWithOwner, now: number): boolean {
 /** Whether a session is still valid by its times. @param now ms since the epoch */
 export function isAlive({ createdAt, lastSeenAt }: Pick<Session, 'createdAt' | 'lastSeenAt'>, now: number): boolean {
   return now - lastSeenAt.getTime() < idleMs && now - createdAt.getTime() < longestMs;
+}
+
+/** The condition that the rows of the sessions of {@link isAlive} meet. @param now ms since the epoch */
+export function aliveAt(now: number) {
+  return { lastSeenAt: { gt: new Date(now - idleMs) }, createdAt: { gt: new Date(now - longestMs) } } satisfies Prisma.SessionWhereInput;
 }

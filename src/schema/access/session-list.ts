@@ -3,7 +3,7 @@ import { builder } from '../builder.ts';
 import { Client } from '../client/type.ts';
 import { AditError } from '../errors.ts';
 import { User } from '../user/type.ts';
-import { idleMs, isAlive } from './active.ts';
+import { aliveAt } from './active.ts';
 import { Role } from './queries.ts';
 
 /** Maximum number of sessions in a response. */
@@ -45,16 +45,12 @@ builder.queryField('sessions', (t) =>
     extensions: { items: mostSessions },
     authScopes: { administrator: true },
     description: `The login sessions that were used in the last hour, those used last first, at most ${mostSessions}. For administrators.`,
-    resolve: async (_root, _args, context) => {
-      const now = context.now();
-      const used = { gt: new Date(now - idleMs) };
-      const rows = await context.store.db.session.findMany({
-        where: { lastSeenAt: used },
+    resolve: (_root, _args, context) =>
+      context.store.db.session.findMany({
+        where: aliveAt(context.now()),
         orderBy: [{ lastSeenAt: 'desc' }, { id: 'asc' }],
         take: mostSessions,
-      });
-      return rows.filter((row) => isAlive(row, now));
-    },
+      }),
   }));
 
 builder.mutationField('endSession', (t) =>

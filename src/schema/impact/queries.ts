@@ -1,5 +1,6 @@
 import { mayUseClient } from '../../rules/ownership.ts';
-import type { Client } from '../../store/generated/sqlite/client.ts';
+import type { Client, Prisma } from '../../store/generated/sqlite/client.ts';
+import { aliveAt } from '../access/active.ts';
 import { builder } from '../builder.ts';
 import type { Context } from '../context.ts';
 import { AditError, invalidInput } from '../errors.ts';
@@ -85,7 +86,7 @@ const impacts: Readonly<Record<Exclude<Kind, 'platformDomain'>, (context: Contex
   async client(context, ids) {
     const clients = (await context.loaders.clients.loadMany(ids)).filter((row) => isTheirs(context, row));
     const of = { clientId: { in: clients.map(({ id }) => id) } };
-    return { ...await ofClients(context, clients, of), sessions: await context.store.db.session.count({ where: of }) };
+    return { ...await ofClients(context, clients, of), sessions: await sessionsOf(context, of) };
   },
   async tunnel(context, ids) {
     const tunnels = await theirs(context, await context.loaders.tunnels.loadMany(ids));
@@ -94,7 +95,7 @@ const impacts: Readonly<Record<Exclude<Kind, 'platformDomain'>, (context: Contex
       ...nothing,
       tunnels: tunnels.length,
       connections: connectionsOf(states),
-      ports: tunnels.map(({ port }) => port).filter((port) => port > 0).slice(0, mostListed),
+      ports: tunnels.filter(({ enabled, port }) => enabled && port > 0).map(({ port }) => port).slice(0, mostListed),
     };
   },
   async host(context, ids) {
@@ -104,7 +105,7 @@ const impacts: Readonly<Record<Exclude<Kind, 'platformDomain'>, (context: Contex
       ...nothing,
       hosts: hosts.length,
       connections: connectionsOf(states),
-      hostNames: hosts.map(({ host, location }) => host + location).slice(0, mostListed),
+      hostNames: hosts.filter(({ enabled }) => enabled).map(({ host, location }) => host + location).slice(0, mostListed),
     };
   },
   async user(context, ids) {
@@ -112,7 +113,11 @@ const impacts: Readonly<Record<Exclude<Kind, 'platformDomain'>, (context: Contex
     const { db } = context.store;
     const of = { userId: { in: [...ids] } };
     const clients = await db.client.findMany({ where: of, select: { id: true, tunnelCount: true, hostCount: true } });
-    const [sessions, tokens] = await Promise.all([db.session.count({ where: of }), db.apiToken.count({ where: of })]);
+    const [sessions, tokens] = await Promise.all([
+      // The web logins of a disabled or deleted user's clients are refused, too.
+      sessionsOf(context, { OR: [of, { client: of }] }),
+      db.apiToken.count({ where: of }),
+    ]);
     return { ...await ofClients(context, clients, { client: of }), sessions, tokens };
   },
 };
@@ -137,8 +142,8 @@ async function ofClients(
 ): Promise<Impact> {
   const [states, ports, hosts] = await Promise.all([
     engine.clientStates(clients.map(({ id }) => id)),
-    db.tunnel.findMany({ where: { ...of, port: { gt: 0 } }, select: { port: true }, orderBy: { id: 'asc' }, take: mostListed }),
-    db.host.findMany({ where: of, select: { host: true, location: true }, orderBy: { id: 'asc' }, take: mostListed }),
+    db.tunnel.findMany({ where: { ...of, enabled: true, port: { gt: 0 } }, select: { port: true }, orderBy: { id: 'asc' }, take: mostListed }),
+    db.host.findMany({ where: { ...of, enabled: true }, select: { host: true, location: true }, orderBy: { id: 'asc' }, take: mostListed }),
   ]);
   const sum = (column: 'tunnelCount' | 'hostCount'): number => clients.reduce((total, client) => total + client[column], 0);
   return {
@@ -152,6 +157,11 @@ async function ofClients(
     ports: ports.map(({ port }) => port),
     hostNames: hosts.map(({ host, location }) => host + location),
   };
+}
+
+/** The logins that are still valid: rows of those that have ended are kept until somebody logs in. */
+function sessionsOf(context: Context, of: Prisma.SessionWhereInput): Promise<number> {
+  return context.store.db.session.count({ where: { AND: [of, aliveAt(context.now())] } });
 }
 
 function connectionsOf(states: readonly ({ readonly connections: number } | undefined)[]): number {

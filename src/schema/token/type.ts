@@ -7,7 +7,9 @@ export const TokenScope = builder.enumType('TokenScope', {
   description: 'What a token gives access to.',
   values: {
     ALL: { description: 'Everything that its owner may access.' },
-    WALL: { description: 'Only the query `wall`: states and counters for a public display, without secrets or addresses. Changes nothing.' },
+    WALL: {
+      description: 'Only the queries `wall` and `wallProblems`: states and counters for a public display, without secrets or addresses. Changes nothing.',
+    },
   },
 });
 
