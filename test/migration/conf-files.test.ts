@@ -86,6 +86,8 @@ describe('nps.conf', () => {
       'web_password=123',
       'auth_key=',
       'http_proxy_port=',
+      'https_proxy_port=0',
+      'p2p_port=00',
       'web_port=70000',
       'log_level=9',
       'http_cache=true',
@@ -104,13 +106,15 @@ describe('nps.conf', () => {
         'constructor: unknown',
         '__proto__: unknown',
         'a?b?[2j: unknown',
-        'http_proxy_port: it was empty, which switched the port off',
+        'http_proxy_port: it was empty or 0, which switched the port off',
+        'https_proxy_port: it was empty or 0, which switched the port off',
+        'p2p_port: it was empty or 0; the default applies',
         'auth_key: it was empty',
         'flow_store_interval: counters are always stored',
         'web_host: it has the value of the template',
       ]
     ) expect(text).toContain(`\n#   ${line}`);
-    expect(settings).toMatchObject({ httpPort: 8080, adminUsername: 'admin' });
+    expect(settings).toMatchObject({ httpPort: 8080, vhostHttpsPort: 8443, p2pPort: 6000, adminUsername: 'admin' });
   });
 
   test('every key of the lineages is known: it becomes a setting, needs none, or has no equivalent', () => {

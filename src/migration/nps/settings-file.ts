@@ -133,7 +133,8 @@ export function settingsFileOf(npsConf: string, directory: string): SettingsFile
 
 /** The line of a setting, or why there is none. */
 function settingOf(row: Extract<Row, { readonly to: SettingName }>, key: string, text: string, around: Around): Reason | { readonly line: string } {
-  if (text === '') return { unneeded: emptyText(key, row.to) };
+  // A port 0 would be any free one here.
+  if (text === '' || (infoOf(row.to).value === 'PORT' && /^0+$/.test(text))) return { unneeded: emptyText(key, row.to) };
   const value = row.value === undefined ? text : row.value(text, around);
   if (value === undefined) return row.otherwise ?? { unneeded: 'the default applies' };
   const fault = faultOf(row.to, value);
@@ -143,8 +144,8 @@ function settingOf(row: Extract<Row, { readonly to: SettingName }>, key: string,
 function emptyText(key: string, to: SettingName): string {
   if (key === 'auth_key') return 'it was empty; Adit generates one at the first start. Set auth_key = "" to switch the signed API off';
   return ['http_proxy_port', 'https_proxy_port', 'web_port'].includes(key)
-    ? `it was empty, which switched the port off; Adit opens ${fileKey(to)}: close it in the firewall`
-    : 'it was empty; the default applies';
+    ? `it was empty or 0, which switched the port off; Adit opens ${fileKey(to)}: close it in the firewall`
+    : `it was empty${infoOf(to).value === 'PORT' ? ' or 0' : ''}; the default applies`;
 }
 
 /** Why a setting can't have a value; undefined = it can. */
