@@ -94,6 +94,8 @@ export class KeptConnection<S extends KeptSession> {
   readonly #delay: ReconnectDelay;
   readonly #stopped = new AbortController();
   #current: S | undefined;
+  /** The server of the last session. */
+  #server: HostPort = { host: '', port: 0 };
   /** All sessions, also those whose last connections are ending. */
   readonly #sessions = new Set<S>();
   /** Delay before data connections are dialed, in ms: 0 for the first session, random later, so that after an outage the sessions of all agents come first. */
@@ -120,13 +122,16 @@ export class KeptConnection<S extends KeptSession> {
   async run(): Promise<void> {
     const { signal } = this.#stopped;
     while (!signal.aborted) {
-      const problem = await this.#session();
+      let problem = await this.#session();
       if (signal.aborted) break;
-      const wait = this.#waitAfter(problem);
+      let wait = this.#waitAfter(problem);
       if (this.#current) {
         this.#options.log.info(`${problem.text}; the session goes on until another server takes it over`);
-        await delay(wait, undefined, { signal }).catch(() => undefined); // rejects when stopped
-        continue;
+        const lost = await this.#lostWithin(this.#current, wait);
+        if (signal.aborted) break;
+        if (!lost) continue;
+        problem = lost;
+        wait = this.#waitAfter(problem);
       }
       this.#state = { connected: false, since: Date.now(), text: problem.text };
       logState(
@@ -162,21 +167,38 @@ export class KeptConnection<S extends KeptSession> {
     }
     void this.#current?.leave();
     this.#current = session;
+    this.#server = { host, port };
     this.#sessions.add(session);
+    const since = performance.now();
     void session.ended.then(() => {
       this.#sessions.delete(session);
-      if (this.#current === session) this.#current = undefined;
+      if (this.#current !== session) return;
+      this.#current = undefined;
+      // Also while it is being left: how often other servers refused until then does not count.
+      this.#delay.sessionLasted(performance.now() - since);
     });
     this.#dataAfterMs = (this.#options.random ?? Math.random)() * DATA_SPREAD_MS;
     const who = this.#options.whoIs(session);
     this.#state = { connected: true, since: Date.now(), text: `connected to ${server} as ${who}` };
     logState(this.#options.log, 'info', { event: 'connected', server, as: who }, this.#state.text);
-    const since = performance.now();
     const end = await Promise.race([session.ended, drained]);
+    if (end) return this.#lost(end);
     this.#servers.failed({ host, port });
-    if (end === undefined) return { server, text: `${server} is being drained`, moving: true };
-    const { code, text } = end;
-    this.#delay.sessionLasted(performance.now() - since);
+    return { server, text: `${server} is being drained`, moving: true };
+  }
+
+  /** Waits before another server is tried again. @returns how the session ended meanwhile, as it also does when the program is stopped; undefined = it goes on */
+  async #lostWithin(session: S, ms: number): Promise<Ended | undefined> {
+    const over = new AbortController();
+    const end = await Promise.race([session.ended, delay(ms, undefined, { signal: over.signal }).catch(() => undefined)]); // rejects when aborted
+    over.abort();
+    return end && this.#lost(end);
+  }
+
+  /** The session has ended that was not left for another one. */
+  #lost({ code, text }: SessionEnd): Ended {
+    this.#servers.failed(this.#server);
+    const server = formatHostPort(this.#server);
     // Two agents with one vkey would replace each other all the time.
     if (code === 'replaced') this.#delay.slowDown();
     const elsewhere = this.#servers.several && (code === '' || ELSEWHERE.has(code));

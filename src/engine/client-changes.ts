@@ -60,8 +60,7 @@ export class ClientChanges {
     const before = entry.wanted;
     clients.update(entry, client, lists);
     if (before.vkey !== client.vkey) entry.closeSessions('key-changed');
-    // An agent may already use TLS without being asked.
-    if (before.crypt !== client.crypt && entry.session?.secure !== client.crypt) entry.session?.close('transport-changed');
+    if (before.crypt !== client.crypt) entry.transportChanged(client.crypt);
     if (!client.configAllowed && entry.session?.info.configFile) entry.session.close('config-refused');
     entry.session?.compress(client.compress);
     for (const runner of entry.tunnels) runner.clientChanged();

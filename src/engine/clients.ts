@@ -221,6 +221,13 @@ export class ClientEntry {
     this.disconnected({ end: 'moved', endText: 'the agent has connected to another server of the installation' }, now, false);
   }
 
+  /** Ends the sessions of its agent that are not as `crypt` demands. A former one may be more secure than that. */
+  transportChanged(crypt: boolean): void {
+    // An agent may use TLS without being asked.
+    if (this.session?.secure !== crypt) this.session?.close('transport-changed');
+    if (crypt && this.#former?.secure === false) this.#former.close('transport-changed');
+  }
+
   /** Ends the agent's session, one in reserve, and a former one whose last connections are ending. */
   closeSessions(reason: Reason): void {
     this.session?.close(reason);

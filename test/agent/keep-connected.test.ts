@@ -266,6 +266,40 @@ test('while no other server can be reached, the session with one that will end g
   await ran;
 });
 
+test('a session that is lost while other servers refuse to take it over is opened again as after any loss', async () => {
+  let refusals = 8;
+  const { log, attempts, session, ran, kept } = keep(`${A}:1,${B}:2`, (_, count) => count > 1 && refusals-- > 0 ? refusal() : 'session', 0.001);
+  const first = await session(1);
+  await log.line(/connected to/);
+  attempts[0]?.onDrain();
+  // The last of the waits is 30 ms.
+  while (attempts.length < 9) await log.next(/goes on until/);
+  refusals = 0;
+  first.end('', 'gone');
+  expect((await session(2)).name).toBe(B);
+  expect(log.entries.filter(({ msg }) => msg.includes('trying again')).map(({ state }) => state)).toEqual([
+    { event: 'disconnected', server: `${A}:1`, reason: `connection to ${A}:1 lost: gone`, retryMs: 0 },
+  ]);
+  await kept.stop();
+  await ran;
+});
+
+test('after a session that was lost while another server was asked to take it over, earlier refusals do not make the wait longer', async () => {
+  let answer: (outcome: Outcome) => void = () => undefined;
+  const { log, attempts, session, disconnected } = keep(`${A}:1,${B}:2`, (_, count) => {
+    if (count === 1) return 'session';
+    return count < 8 ? refusal() : new Promise((resolve) => (answer = resolve));
+  }, 0.002);
+  const first = await session(1);
+  await log.line(/connected to/);
+  attempts[0]?.onDrain();
+  while (attempts.length < 8) await new Promise(setImmediate);
+  first.end('', 'gone');
+  await first.ended;
+  answer(refusal());
+  expect(await disconnected()).toMatchObject({ reason: expect.stringMatching(/^refused by/), retryMs: 4 });
+});
+
 test('when it is stopped while it dials one server, it dials no other', async () => {
   let fail: (outcome: Outcome) => void = () => undefined;
   const { kept, attempts, ran } = keep(`${A}:1,${B}:2`, () => new Promise((resolve) => (fail = resolve)));

@@ -99,6 +99,24 @@ test.each<
   changes.stop();
 });
 
+test.each([
+  [true, false, ['transport-changed']],
+  [true, true, []],
+  [false, false, []],
+  [false, true, []],
+])('crypt becomes %j: what happens to the session, over TLS: %j, that its agent has left, and whose connections go on', async (crypt, secure, ends) => {
+  const { environment, changes } = await knowing([{ id: 1, crypt: !crypt }]);
+  const entry = environment.clients.get(1);
+  if (!entry) throw new Error('it was added');
+  const seen: string[] = [];
+  entry.session = sessionOf('192.0.2.1', '1', secure);
+  entry.session.close = (reason) => seen.push(reason);
+  entry.letGo(900);
+  await changes.apply({ ...CLIENT, vkey: 'key 1', id: 1, crypt });
+  expect(seen).toEqual(ends);
+  changes.stop();
+});
+
 test('a client is removed with its tunnels and hosts, its agent learns why, and other nodes forget it', async () => {
   const { environment, tunnels, changes } = await knowing([{ id: 1 }, { id: 2 }]);
   const heard: unknown[] = [];
