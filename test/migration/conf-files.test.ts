@@ -40,7 +40,7 @@ describe('nps.conf', () => {
       web_key_file=/etc/ssl/server.key
       web_username=root
       web_password=a "quoted" \\ pass\u007Fword
-      auth_key=old key
+      auth_key=old key==
       auth_crypt_key=0123456789abcdef
       allow_ports=9001-9009,10001
       allow_local_proxy=1
@@ -62,9 +62,10 @@ describe('nps.conf', () => {
       basePath: '/nps',
       httpTlsCert: '/etc/nps/conf/server.pem',
       httpTlsKey: '/etc/ssl/server.key',
+      httpTls: 'off',
       adminUsername: 'root',
       adminPassword: 'a "quoted" \\ pass\u007Fword',
-      authKey: 'old key',
+      authKey: 'old key==',
       authCryptKey: '0123456789abcdef',
       allowPorts: [{ from: 9001, to: 9009 }, { from: 10_001, to: 10_001 }],
       allowLocalProxy: true,
@@ -199,9 +200,10 @@ describe('npc.conf', () => {
   test('every key of every kind of section is a key of its entry', () => {
     const digits = 'ab'.repeat(32);
     const { config, notes, problems } = agentFile(`
-      [common]
+      [Common]
+      server=old.example.com:8024
       server_addr=tunnel.example.com:8024
-      vkey=the key
+      vkey=the=key =
       tls_fingerprint=${digits}
       [web]
       host=a.example.com
@@ -226,7 +228,7 @@ describe('npc.conf', () => {
       server_ip=127.0.0.2
       server_port=9002
       target_addr=10.0.0.3:22
-      [hp]
+      [ hp ] 
       mode=httpProxy
       server_port=9003
       [s5]
@@ -271,7 +273,7 @@ describe('npc.conf', () => {
     const hostDefaults = { location: '/', scheme: 'all', headers: [], host_change: '', auto_https: false, acme: false };
     expect(config).toEqual({
       server: [{ host: 'tunnel.example.com', port: 8024 }],
-      vkey: 'the key',
+      vkey: 'the=key =',
       tls: true,
       tls_fingerprint: digits,
       allow_files: ['/srv/share'],
@@ -444,6 +446,7 @@ describe('npc.conf', () => {
     const { text, problems } = made(section, directory);
     expect(problems).toEqual([]);
     expect(text).toMatch(/alice = "a=b"\nAlice = "other"/);
+    expect(made(section.replace('socks5', 'httpProxy'), directory).text).toContain('alice = "a=b"');
     writeFileSync(path.join(directory, 'broken.conf'), '\na=1\n=2\nnone\n a = 3\n');
     expect(made(section.replace('accounts', 'broken'), directory).problems).toEqual([
       'broken.conf: line 3: is neither user=password nor a comment',
@@ -520,9 +523,10 @@ describe('the flags of npc', () => {
   });
 
   test('every flag and command without a meaning is named at once', () => {
-    expect(problemsOf('install', '-server=h:1', '-vkey=a,b', '-type=kcp', '-proxy=x', '-constructor', '-__proto__=1')).toEqual([
+    expect(problemsOf('install', '-server=h:1', '-vkey=a,b', '-type=kcp', '-proxy=x', '-constructor', '-__proto__=1', '---server=h:1')).toEqual([
       expect.stringMatching(/^install: /),
       expect.stringMatching(/^-__proto__=1: /),
+      expect.stringMatching(/^---server=h:1: /),
       '-proxy: has no meaning here',
       '-constructor: has no meaning here',
       expect.stringMatching(/^-type: "kcp"/),
