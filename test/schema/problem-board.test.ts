@@ -184,10 +184,13 @@ eitherDialect('problems', (databases) => {
       const part = await found({ kind: 'admin' }, { offset, limit: 2 });
       expect([offset, part.rows.map(({ id }) => id), part.total]).toEqual([offset, rows.slice(offset, offset + 2).map(({ id }) => id), total]);
     }
-    // What is disabled is switched off on purpose.
-    await db.client.updateMany({ data: { enabled: false } });
+    // What is disabled is switched off on purpose, also by disabling its owner.
     await db.tunnel.updateMany({ data: { enabled: false } });
-    expect(await codes()).toEqual(['TRAFFIC_USED_UP', 'TRAFFIC_NEARLY_USED_UP', 'TUNNELS_USED_UP']);
+    const { id: userId } = await db.user.create({ data: { username: 'disabled', passwordHash: '', enabled: false } });
+    for (const data of [{ userId }, { userId: null, enabled: false }]) {
+      await db.client.updateMany({ data });
+      expect(await codes()).toEqual(['TRAFFIC_USED_UP', 'TRAFFIC_NEARLY_USED_UP', 'TUNNELS_USED_UP']);
+    }
   });
 
   test('certificates and health checks, as the engine reports them', async () => {
