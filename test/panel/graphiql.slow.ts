@@ -103,7 +103,8 @@ describeWith('chromium', 'GraphiQL', () => {
     await write(
       page,
       'Operation',
-      'mutation NewUser($input: CreateUserInput!) { createUser(input: $input) { id } a: setPassword(password: "literal secret") }',
+      `mutation NewUser($input: CreateUserInput!, $password: String! = "default secret") { createUser(input: $input) { id } a: setPassword(password: "literal secret")
+        createHost(input: { privateKey: """secret with \\""" quotes""" }) { id } b: setPassword(password: "unfinished secret`,
     );
     await write(page, 'Variables', '{ "input": { "username": "anna", "password": "the password of anna" } }');
     await page.waitForFunction(() => JSON.stringify({ ...sessionStorage }).includes('anna'));
@@ -116,7 +117,9 @@ describeWith('chromium', 'GraphiQL', () => {
     const kept = await keptIn(page);
     expect(kept).toContain('createUser');
     expect(kept).toContain('anna');
-    for (const secret of ['the password of anna', 'literal secret', 'Bearer of a header']) expect(kept).not.toContain(secret);
+    for (const secret of ['the password of anna', 'default secret', 'literal secret', 'quotes', 'unfinished secret', 'Bearer of a header']) {
+      expect(kept).not.toContain(secret);
+    }
     const names = await titles(page);
     expect(names).toContain('NewUser');
     await page.reload();

@@ -4,8 +4,9 @@ import * as z from 'zod/mini';
 
 type GraphiqlStorage = NonNullable<ComponentProps<typeof GraphiQLProvider>['storage']>;
 
-/** A string value of a field, an argument or a variable whose name says that it is secret. */
-const secretValue = /("?\w*(?:password|passphrase|secret|token|key|authorization)\w*"?\s*:\s*)(?:"""[^]*?"""|"(?:[^"\\\n]|\\.)*")/gi;
+/** A string value of a field, an argument or a variable, or the default of a variable, whose name says that it is secret. While it is typed, its end is missing. */
+const secretValue =
+  /("?\w*(?:password|passphrase|secret|token|key|authorization)\w*"?\s*:\s*(?:[\w![\]\s]+=\s*)?)(?:"""(?:\\"""|(?!""")[^])*(?:"""|$)|"(?:[^"\\\n]|\\.)*"?)/gi;
 const Text = z.nullable(z.string());
 const Tabs = z.object({ activeTabIndex: z.number(), tabs: z.array(z.object({ query: Text, variables: Text })) });
 /** The entry that contains the tabs, as JSON. */
