@@ -44,7 +44,8 @@ export function addServiceCommands(program: Command, kinds: readonly Kind[]): vo
 }
 
 /** Takes the agent's key file out of the arguments: the service is given it in its own way. Other files are found from any directory. */
-function withoutKeyFile(kind: Kind, args: readonly string[]): Pick<ServiceProgram, 'args' | 'keyFile'> {
+function withoutKeyFile(kind: Kind, given: readonly string[]): Pick<ServiceProgram, 'args' | 'keyFile'> {
+  const args = given.flatMap((word) => /^(--config|--vkey-file)=([^]+)$/.exec(word)?.slice(1) ?? [word]);
   const at = kind === 'agent' ? args.indexOf('--vkey-file') : -1;
   const file = args[at + 1];
   const rest = at < 0 || file === undefined ? args : [...args.slice(0, at), ...args.slice(at + 2)];

@@ -111,6 +111,7 @@ test("the command prints what it would install: files are found from any directo
     expect(await install('systemd', 'agent', '--tls', '--config', 'a.toml', '--vkey-file', 'key', '--server', 'host:1')).toBe(
       text('systemd', 'agent', ['--tls', '--config', config, '--server', 'host:1'], key),
     );
+    expect(await install('systemd', 'agent', '--config=a.toml', '--vkey-file=key', '--tls')).toBe(text('systemd', 'agent', ['--config', config, '--tls'], key));
     expect(await install('procd', 'agent', '--vkey-file', 'key', '--tls')).toBe(text('procd', 'agent', ['--tls'], key));
     expect(await install('sysv', 'server', '--vkey-file', 'key', '--config', 'a.toml')).toBe(
       text('sysv', 'server', ['--vkey-file', 'key', '--config', config], ''),
