@@ -155,12 +155,15 @@ eitherDialect('the endpoints under /user', (databases) => {
   });
 
   describe('/user/changestatus/', () => {
-    test('disabling disconnects the agents of the clients, enabling accepts them again; nothing is deleted', async () => {
+    test('disabling disconnects the agents of the clients and ends logins, enabling accepts them again; nothing is deleted', async () => {
       await addUser();
+      const { db } = api.store;
+      await db.session.create({ data: { id: 'login', kind: 'user', userId: 1 } });
       await addClient();
       await body('/index/add/', { client_id: 1, type: 'tcp', target: '22' });
       expect(await body('/user/changestatus/', { id: 1, status: '0' })).toEqual({ status: 1, msg: 'modified success' });
       expect(api.engine.wantedClients.get(1)?.enabled).toBe(false);
+      expect(await db.session.count()).toBe(0);
       expect(await list()).toMatchObject({ rows: [{ Status: false, ClientCount: 1, TunnelCount: 1 }] });
       expect(await body('/user/changestatus/', { id: 1, status: 'true' })).toEqual({ status: 1, msg: 'modified success' });
       expect(api.engine.wantedClients.get(1)?.enabled).toBe(true);

@@ -33,6 +33,9 @@ eitherDialect('what is affected', (databases) => {
     const both = { clients: 2, agents: 1, tunnels: 4, hosts: 2, connections: 4, ports: [9001, 9002], hostNames: ['a.example/x'] };
     expect(await api.record(impact, { resource: 'CLIENT', ids: [one, two, two, 99] })).toEqual({ ...nothing, ...both, sessions: 1 });
     expect(await api.record(impact, { resource: 'USER', ids: [userId, 99] })).toEqual({ ...nothing, ...both, sessions: 2, tokens: 2 });
+    const tunnels = (await store.db.tunnel.findMany({ where: { clientId: one } })).map(({ id }) => id);
+    expect(await api.record(impact, { resource: 'TUNNEL', ids: tunnels })).toEqual({ ...nothing, tunnels: 3, ports: both.ports });
+    expect(await api.record(impact, { resource: 'HOST', ids: [1, 2] })).toEqual({ ...nothing, hosts: 2, hostNames: both.hostNames });
     expect(await api.record(impact, { resource: 'CLIENT', ids: [] })).toEqual(nothing);
     // As many different ids as a page has; how often each is repeated does not matter.
     expect(await api.record(impact, { resource: 'CLIENT', ids: Array.from({ length: 201 }, () => three) })).toMatchObject({ clients: 1, tunnels: 1 });

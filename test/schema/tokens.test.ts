@@ -73,7 +73,10 @@ describe('tokens', () => {
     expect((await revokeLegacy(99)).errors).toMatchObject([{ code: 'NOT_FOUND', message: 'user ID not found' }]);
     expect((await revokeLegacy(null)).errors).toMatchObject([{ code: 'NOT_FOUND', message: 'token ID not found' }]);
     expect((await revokeLegacy(alice, asBob)).errors).toMatchObject([{ code: 'FORBIDDEN' }]);
+    const legacy = async () => await api.ok(`{ legacyApiToken(userId: ${alice}) { id } }`);
+    expect(await legacy()).toEqual({ legacyApiToken: { id: 5 } });
     expect((await revokeLegacy(alice)).data).toEqual({ revokeLegacyApiToken: 5 });
+    expect(await legacy()).toEqual({ legacyApiToken: null });
     const logged = await api.services.store.db.auditEntry.findMany({ where: { resource: 'apiToken' }, orderBy: { id: 'asc' } });
     expect(logged.map(({ action, resourceId }) => `${action} ${resourceId}`)).toEqual(
       ['create 1', 'create 2', 'create 3', 'create 4', 'delete 4', 'create 5', 'create 6', 'delete 1', 'delete 2', 'delete 5'],
