@@ -33,7 +33,7 @@ export const agentMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('traffic'), tunnelId: z.int(), inlet: z.int().min(0), exported: z.int().min(0) }),
   healthMessage,
   ...declarationSchema.options,
-  /** Requests the overview of this client's tunnels and hosts; at most once a second. */
+  /** Requests the overview of this client's tunnels and hosts; one that comes too early is answered later (`OVERVIEW_MS`). */
   z.object({ type: z.literal('overview') }),
 ]);
 /** @see agentMessageSchema */
