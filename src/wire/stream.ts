@@ -264,7 +264,6 @@ export class Stream implements Joinable, SocketSink, RawReader, RawWriter, Unrea
   #endInbound(): void {
     this.#inDone = true;
     this.#local?.end();
-    this.#finishWhenDone();
   }
 
   /** Called by the mux: the peer reset the stream. */

@@ -132,7 +132,7 @@ describe('of rows of each kind, it says', () => {
       perMinute: 5,
     },
     { ...row, path: '/a/one', methods: ['GET', 'POST'], summary: 'One.', parameters: { id: id('host') }, envelope: 'single', answer: 'Host' },
-    { ...row, path: '/a/list', methods: ['GET'], summary: 'Lists.', envelope: 'list', answer: 'Tunnel' },
+    { ...row, path: '/a/list', methods: ['GET'], summary: 'Lists.', parameters: { note: text() }, envelope: 'list', answer: 'Tunnel' },
     { ...row, path: '/a/time', methods: ['GET'], summary: 'Time.', access: 'anyone', envelope: 'raw', answer: 'Time' },
     { ...row, path: '/a/out', methods: ['GET'], summary: 'Out.', access: 'anyone', envelope: 'raw', redirects: true },
     { ...row, path: '/a/raw', methods: ['GET'], summary: 'Raw.', envelope: 'raw' },
@@ -256,7 +256,7 @@ describe('of rows of each kind, it says', () => {
           ...of,
           operationId: 'get_a_list',
           summary: 'Lists.',
-          parameters: [],
+          parameters: [{ name: 'note', in: 'query', required: false, description: '', schema: { type: 'string' } }],
           responses: {
             ...ok({
               type: 'object',

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { wantedState } from '../../src/schema/writes/engine-changes.ts';
 import { certificateState, usableCertificate } from '../../src/schema/platform-domain/certificate-rules.ts';
-import { covering, expired, other } from '../support/certificates.ts';
+import { covering, expired, makeCertificate, other } from '../support/certificates.ts';
 import { eitherDialect } from '../support/database.ts';
 import { openTestSchema, type TestSchema } from '../support/schema.ts';
 
@@ -22,7 +22,8 @@ const columns = (name: string) => ({ certFilePath: file(`${name}.pem`), keyFileP
 const pair = (name: string) => ({ certificatePath: file(`${name}.pem`), privateKeyPath: file(`${name}.key`) });
 beforeAll(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'adit-certificates-'));
-  for (const [name, { certificate, key }] of Object.entries({ covering, other, expired, wrongKey: { ...covering, key: other.key } })) {
+  const short = await makeCertificate([wildcard], { from: new Date('2050-01-01'), to: new Date('2050-01-11') });
+  for (const [name, { certificate, key }] of Object.entries({ covering, other, expired, short, wrongKey: { ...covering, key: other.key } })) {
     await writeFile(file(`${name}.pem`), certificate);
     await writeFile(file(`${name}.key`), key);
   }
@@ -157,6 +158,7 @@ eitherDialect('the global settings', (databases) => {
     expect(await status('covering', '2119-12-17T00:00:00.001Z')).toBe('expiring');
     expect(await status('covering', '2120-01-01T00:00:00Z')).toBe('expired');
     expect(await status('covering', '2019-01-01T00:00:00Z')).toBe('notYetValid');
+    expect([await status('short', '2049-12-31T00:00:00Z'), await status('short', '2050-01-02T00:00:00Z')]).toEqual(['notYetValid', 'expiring']);
     for (const now of ['2019-01-01T00:00:00Z', '2050-01-01T00:00:00Z', '2120-01-01T00:00:00Z']) expect(await status('other', now)).toBe('notCovered');
     for (const [name, text] of [['missing', 'cannotLoad'], ['wrongKey', 'cannotLoad'], ['empty', 'empty'], ['broken', 'cannotParse']] as const) {
       expect(await status(name, '2050-01-01T00:00:00Z')).toBe(text);

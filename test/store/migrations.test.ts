@@ -89,6 +89,17 @@ eachDialect('migrations', (databases) => {
     expect(await tables(database)).not.toContain('never');
   });
 
+  test('that Prisma has rolled back are applied by the next start', async () => {
+    const database = await databases.create();
+    const marking: Migration = {
+      name: '0001_two_rolled_back',
+      sql: "INSERT INTO _prisma_migrations (id, checksum, migration_name, rolled_back_at) VALUES ('a', 'b', '0002_two', CURRENT_TIMESTAMP);",
+    };
+    await run(database, [one, marking]);
+    expect(await run(database, [one, marking, two])).toEqual(['0002_two']);
+    expect(await tables(database)).toContain('two');
+  });
+
   test('from a newer program that only add stop no start', async () => {
     const database = await databases.create();
     await run(database, [one, adding]);
