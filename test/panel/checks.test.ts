@@ -11,7 +11,7 @@ test('what a form checks while you pause is not stored', () => {
     definition.kind === Kind.OPERATION_DEFINITION && definition.operation === 'mutation' && definition.name?.value.startsWith('Check') ? [definition] : []
   ));
   const names = ['Client', 'Host', 'Tunnel', 'User'].flatMap((record) => [`CheckChanged${record}`, `CheckNew${record}`]);
-  expect(checks.map(({ name }) => name?.value).toSorted()).toEqual([...names, 'CheckSettings'].toSorted());
+  expect(checks.map(({ name }) => name?.value ?? '').toSorted()).toEqual([...names, 'CheckSettings'].toSorted());
   for (const { name, selectionSet } of checks) {
     const given = selectionSet.selections.flatMap((field) => field.kind === Kind.FIELD ? field.arguments ?? [] : []);
     const isDry = given.some((argument) => argument.name.value === 'dryRun' && argument.value.kind === Kind.BOOLEAN && argument.value.value);
