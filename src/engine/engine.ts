@@ -60,12 +60,11 @@ export class Engine {
     const timing = { ...VHOST_TIMING, ...options.vhostTiming };
     this.#vhost = new VhostServer({ log, sockets, halfClosedMs, hosts, timing, shares: VHOST_SHARES, trace }, new HostPolicy(environment));
     const reports = new AgentReports(environment, tunnels);
+    const admission = { now, clients, attempts, trusts: environment.trusts };
     this.#bridge = new Bridge({
       sockets: agentSockets,
       log: options.bridgeLog ?? log,
-      now,
-      clients,
-      attempts,
+      ...admission,
       timing: options.bridgeTiming ?? {},
       declarations: () => this.#declarations,
       visited: (keyId) => tunnels.visited(keyId),

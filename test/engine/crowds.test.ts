@@ -36,8 +36,8 @@ test.each(
     ['httpProxy', (target: number) => `CONNECT 127.0.0.1:${target} HTTP/1.1\r\nHost: x\r\n\r\n`, 'HTTP/1.1 200 '],
     ['socks5', () => socksHello, '\x05\x00'],
   ] as const,
-)('256 visitors of one address who say nothing to an %s leave the others theirs', async (mode, hello, answer) => {
-  const server = await startEngine();
+)('256 visitors of one address who say nothing to an %s leave the others theirs; a trusted proxy has no share', async (mode, hello, answer) => {
+  const server = await startEngine({ trustedProxies: ['127.0.0.9'] });
   await startAgent(server);
   const { port, id } = await openTunnel(server, { mode });
   const { port: target } = await startEcho();
@@ -49,6 +49,10 @@ test.each(
   const other = from('127.0.0.3', port);
   other.write(hello(target));
   expect(String(await firstOf(other)).startsWith(answer)).toBe(true);
+  await Promise.all(Array.from({ length: 256 }, () => once(from('127.0.0.9', port), 'connect')));
+  const proxied = from('127.0.0.9', port);
+  proxied.write(hello(target));
+  expect(String(await firstOf(proxied)).startsWith(answer)).toBe(true);
   crowd[0]?.destroy();
   for (;;) {
     const again = from('127.0.0.2', port);

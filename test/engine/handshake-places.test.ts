@@ -12,7 +12,7 @@ function places(limits = { total: 4, perAddress: 2, minAgeMs: 500 }) {
   const clock = { now: 0 };
   const evicted: string[] = [];
   const all = new HandshakePlaces(limits, () => clock.now);
-  const enter = (address: string, name = '') => all.enter(address, () => evicted.push(name));
+  const enter = (address: string | undefined, name = '') => all.enter(address, () => evicted.push(name));
   return { clock, evicted, all, enter };
 }
 
@@ -28,6 +28,21 @@ test('one address can not take all places, and places come back', () => {
   ]);
   if (first) { for (const _ of [1, 2]) all.leave(first); }
   expect([all.size, enter('d') !== undefined, all.size]).toEqual([3, true, 4]);
+});
+
+test('a trusted proxy has no share of the places, but counts for all', async () => {
+  const { evicted, clock, enter } = places();
+  for (const n of [1, 2, 3, 4]) expect(enter(undefined, String(n))).toBeDefined();
+  expect(enter('a')).toBeUndefined();
+  clock.now = 500;
+  expect([enter('a') !== undefined, evicted]).toEqual([true, ['1']]);
+  const { comes } = await startBridge({ trusts: (address) => address === '' });
+  const entered = jest.spyOn(HandshakePlaces.prototype, 'enter').mockReturnValue(undefined);
+  const socket = new EmptySocket();
+  comes(socket);
+  expect(entered).toHaveBeenCalledWith(undefined, expect.any(Function));
+  entered.mockRestore();
+  socket.destroy();
 });
 
 test('handshakes that keep the server waiting are evicted, the oldest first; those that wait for the server are not', () => {

@@ -53,6 +53,14 @@ test('one address has a share: beyond it, its own least recently used session is
   expect(sessions.use({ address: '192.0.2.1', port: 1 })).toBeDefined();
 });
 
+test('a trusted proxy has no share: in a full table, the least recently used session is evicted', () => {
+  const sessions = new UdpSessions(60_000, { total: 4, perAddress: 2, fair: 1 }, (address) => address === '192.0.2.9');
+  const ended: number[] = [];
+  add(sessions, 1, ended, '192.0.2.1');
+  for (const port of [11, 12, 13, 14]) add(sessions, port, ended, '::ffff:192.0.2.9');
+  expect(ended).toEqual([1]);
+});
+
 test('in a full table, a session of the address with most sessions is evicted, down to its fair share; then the least recently used session', () => {
   const sessions = new UdpSessions(60_000, { total: 8, perAddress: 6, fair: 2 });
   const ended: number[] = [];

@@ -49,6 +49,7 @@ export async function startBridge(given: Partial<BridgeOptions> = {}) {
     overview: () => [],
     visited: () => undefined,
     attempts: new Attempts(),
+    trusts: () => false,
     timing: {},
     onTraffic: () => undefined,
     onHealth: () => undefined,

@@ -89,6 +89,8 @@ export interface BridgeOptions {
   overview(entry: ClientEntry): Iterable<OverviewRow>;
   /** The tunnel whose password has this key id. */
   readonly visited: (keyId: string) => VisitedTunnel | undefined;
+  /** Whether an address is that of a trusted proxy, such as a load balancer. */
+  trusts(address: string): boolean;
   /** Slows down the guessing of keys. */
   readonly attempts: Attempts;
   readonly timing: Partial<BridgeTiming>;
@@ -254,7 +256,8 @@ export class Bridge {
   }
 
   #onSocket(socket: ByteSocket): void {
-    const place = this.#closed.signal.aborted ? undefined : this.#places.enter(socket.remoteAddress, () => socket.destroy(true));
+    const counted = this.#options.trusts(socket.remoteAddress) ? undefined : socket.remoteAddress;
+    const place = this.#closed.signal.aborted ? undefined : this.#places.enter(counted, () => socket.destroy(true));
     if (!place) {
       this.#handshakesRefused++;
       this.#sendAway(socket);

@@ -14,7 +14,7 @@ export const PLACE_LIMITS: PlaceLimits = { total: 4096, perAddress: 1024, minAge
 
 /** A place for an unfinished handshake. */
 export interface Place {
-  /** The peer's address; for IPv6, its network. */
+  /** The peer's address; for IPv6, its network; '' = a trusted proxy's. */
   readonly address: string;
   /** When it was taken, by the given clock. */
   readonly since: number;
@@ -46,11 +46,11 @@ export class HandshakePlaces {
     return this.#places.size;
   }
 
-  /** Takes a place. @param evict ends the handshake, after which `leave` follows @returns undefined = there is none; otherwise `leave` must follow */
-  enter(from: string, evict: () => void): Place | undefined {
-    const address = networkOf(from, 64);
+  /** Takes a place. @param from undefined = a trusted proxy, which carries many agents and only counts for the total @param evict ends the handshake, after which `leave` follows @returns undefined = there is none; otherwise `leave` must follow */
+  enter(from: string | undefined, evict: () => void): Place | undefined {
+    const address = from === undefined ? '' : networkOf(from, 64);
     const { total, perAddress } = this.#limits;
-    const isFull = (this.#byAddress.get(address) ?? 0) >= perAddress;
+    const isFull = from !== undefined && (this.#byAddress.get(address) ?? 0) >= perAddress;
     const others = isFull ? this.#waitingOf.get(address) ?? [] : this.#places.size >= total ? this.#waiting : undefined;
     if (others && !this.#evictOldest(others)) return undefined;
     const place: Place = { address, since: this.#now(), evict };

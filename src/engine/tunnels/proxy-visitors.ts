@@ -55,6 +55,8 @@ export class ProxyVisitor {
   readonly bytes: ByteSocket;
   readonly #context: TunnelContext;
   readonly #shares: ConnectionShares;
+  /** undefined = a trusted proxy's address, which has no share. */
+  readonly #counted: string | undefined;
   readonly #onLeave: () => void;
   /** Called to close connections that carry nothing. */
   onDrain: (() => void) | undefined;
@@ -66,13 +68,14 @@ export class ProxyVisitor {
     this.#context = context;
     this.#shares = shares;
     this.#onLeave = onLeave;
+    this.#counted = context.environment.trusts(this.address) ? undefined : this.address;
     this.socket = new PullSocket(socket, context.environment.timing.takeMs);
   }
 
   /** No stream carries the visitor now. @returns false when there are too many such visitors: its connection must be closed */
   wait(): boolean {
     if (this.#waiting) return true;
-    this.#waiting = this.#shares.enter(this.address);
+    this.#waiting = this.#shares.enter(this.#counted);
     if (!this.#waiting) this.#context.refused('capacity', this.bytes);
     return this.#waiting;
   }
@@ -101,7 +104,7 @@ export class ProxyVisitor {
   }
 
   #stopWaiting(): void {
-    if (this.#waiting) this.#shares.leave(this.address);
+    if (this.#waiting) this.#shares.leave(this.#counted);
     this.#waiting = false;
   }
 }

@@ -2,6 +2,7 @@ import { NETWORK_BITS } from '../../rules/connection-shares.ts';
 import { networkOf } from '../../rules/ip-address.ts';
 import { Place, UseOrder } from '../../rules/use-order.ts';
 import type { DatagramSocket } from '../../wire/datagram-socket.ts';
+import { unmapped } from '../../wire/mapped-address.ts';
 import type { UdpAddress } from '../../wire/udp-socket.ts';
 
 /** Most sessions of one tunnel. */
@@ -49,6 +50,7 @@ class Entry {
 export class UdpSessions {
   readonly #idleMs: number;
   readonly #limits: UdpSessionLimits;
+  readonly #trusts: (address: string) => boolean;
   readonly #entries = new Map<string, Entry>();
   readonly #order = new UseOrder<Entry>();
   readonly #holders = new Map<string, Holder>();
@@ -56,10 +58,11 @@ export class UdpSessions {
   readonly #large = new Set<Holder>();
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param idleMs how long a session may be idle */
-  constructor(idleMs: number, limits: UdpSessionLimits = LIMITS) {
+  /** @param idleMs how long a session may be idle @param trusts whether an address is a trusted proxy's, which has no share: it carries many visitors */
+  constructor(idleMs: number, limits: UdpSessionLimits = LIMITS, trusts: (address: string) => boolean = () => false) {
     this.#idleMs = idleMs;
     this.#limits = limits;
+    this.#trusts = trusts;
   }
 
   /** The visitor's session, which is marked as used; undefined = there is none. */
@@ -75,7 +78,8 @@ export class UdpSessions {
    * @returns marks the session as used, without a lookup
    */
   add(visitor: UdpAddress, session: DatagramSocket): () => void {
-    const network = networkOf(visitor.address, NETWORK_BITS);
+    // Behind a proxy, each session counts as a holder of its own.
+    const network = this.#trusts(unmapped(visitor.address)) ? keyOf(visitor) : networkOf(visitor.address, NETWORK_BITS);
     if ((this.#holders.get(network)?.size ?? 0) >= this.#limits.perAddress) this.#end(this.#holders.get(network)?.oldest);
     else if (this.#order.size >= this.#limits.total) this.#end((this.#largest() ?? this.#order).oldest);
     const holder = this.#holders.get(network) ?? new UseOrder();
