@@ -510,7 +510,7 @@ async function read(api: TestSchema): Promise<Readonly<Record<keyof typeof lists
         owner: row.userId,
         ownerExpiresAt: owner?.expiresAt ?? null,
         ownerName: owner?.username ?? '',
-        severity: severityOf(row, tunnels, troubles),
+        severity: severityOf({ ...row, enabled: row.enabled && owner?.enabled !== false }, tunnels, troubles), // a disabled owner's clients are refused, too
       };
     }),
     tunnels: tunnels.map((row) => ({ ...row, owner: ownerOf(row.clientId), severity: Number(isClosed(row) || has(troubles.unhealthyTunnels, row)) })),
