@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { expect, jest, test } from '@jest/globals';
 import pg from 'pg';
@@ -122,7 +123,8 @@ eachDialect('the engine state', (databases) => {
     const seen: Array<readonly [rows: number, queries: number]> = [];
     let before = 0;
     for await (const page of (await store.loadEngineState()).clients) {
-      const queries = sent.mock.calls.length + posted.mock.calls.length;
+      // Others watch the database meanwhile, such as the follower of its log of changes.
+      const queries = [...sent.mock.calls, ...posted.mock.calls].filter((call) => inspect(call, { depth: 4 }).includes('."vkey"')).length;
       seen.push([[...page].length, queries - before]);
       before = queries;
     }
