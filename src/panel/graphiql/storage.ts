@@ -4,9 +4,12 @@ import * as z from 'zod/mini';
 
 type GraphiqlStorage = NonNullable<ComponentProps<typeof GraphiQLProvider>['storage']>;
 
-/** A string value of a field, an argument or a variable, or the default of a variable, whose name says that it is secret. While it is typed, its end is missing. */
+/**
+ * A string value of a field, an argument or a variable, or the default of a variable, whose name says that it is secret. While it is typed, its end is missing. A name is tried
+ * at its beginning only: tried at each of its letters, a long word would hold the page.
+ */
 const secretValue =
-  /("?\w*(?:password|passphrase|secret|token|key|authorization)\w*"?\s*:\s*(?:[\w![\]\s]+=\s*)?)(?:"""(?:\\"""|(?!""")[^])*(?:"""|$)|"(?:[^"\\\n]|\\.)*"?)/gi;
+  /((?<!\w)(?=\w*(?:password|passphrase|secret|token|key|authorization))\w+"?\s*:\s*(?:[\w![\]][\w![\]\s]*=\s*)?)(?:"""(?:\\"""|(?!""")[^])*(?:"""|$)|"(?:[^"\\\n]|\\.)*"?)/gi;
 const Text = z.nullable(z.string());
 const Tabs = z.object({ activeTabIndex: z.number(), tabs: z.array(z.object({ query: Text, variables: Text })) });
 /** The entry that contains the tabs, as JSON. */
@@ -53,10 +56,15 @@ function currentTab(state: string | null) {
   return data?.tabs[data.activeTabIndex];
 }
 
+/** An operation or its variables, with an empty text for each value of a secret field. */
+export function withoutSecretValues(text: string): string {
+  return text.replaceAll(secretValue, '$1""');
+}
+
 function withoutSecrets(state: string): string {
   return mapped(state, (key, part) => {
     if (key === 'headers') return null;
-    return typeof part === 'string' && (key === 'query' || key === 'variables') ? part.replaceAll(secretValue, '$1""') : part;
+    return typeof part === 'string' && (key === 'query' || key === 'variables') ? withoutSecretValues(part) : part;
   });
 }
 
