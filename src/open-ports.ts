@@ -1,6 +1,7 @@
 import { listenProblem } from './engine/ports/listen-error.ts';
 import { flagName, type SettingName, type Settings } from './settings/settings.ts';
 import { portOf } from './wire/system-error.ts';
+import { bracketed } from './rules/host-port.ts';
 
 /** The settings of an address and of the ports to open on it. */
 export interface Place {
@@ -27,7 +28,7 @@ export async function openPorts<T>(settings: Settings, { host, ports }: Place, o
     // An error without a port concerns the address. Two settings may have the same port number.
     const meant = ports.filter((name) => port === undefined || settings[name] === port);
     const address = settings[host];
-    const shown = `${address.includes(':') ? `[${address}]` : address}${port === undefined ? '' : `:${port}`}`;
+    const shown = `${bracketed(address)}${port === undefined ? '' : `:${port}`}`;
     const flags = [host, ...meant].map(flagName).join(', ');
     throw new PortError(`can't listen on ${shown} (${flags}): ${listenProblem(error, address, port)}`, { cause: error });
   }

@@ -6,6 +6,7 @@ import type { LoadedSettings } from './settings/load.ts';
 import { secretsFile, storedSecrets } from './settings/secrets.ts';
 import type { Settings } from './settings/settings.ts';
 import { version } from './version.ts';
+import { bracketed } from './rules/host-port.ts';
 
 /** The contents of the ready message. */
 export interface Ready {
@@ -77,8 +78,4 @@ Then port 9001 of this machine leads to port 22 of the agent's machine. Ctrl-C h
 /** An address that clients can connect to, for a listen address that may be "all". */
 function reachable(host: string): string {
   return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : bracketed(host);
-}
-
-function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
 }

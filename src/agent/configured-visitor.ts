@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../wire/system-error.ts';
 import { logState } from './state-change.ts';
 import { Visitor, type VisitorOptions } from './visitor.ts';
+import { formatHostPort } from '../rules/host-port.ts';
 
 /** Waits before a local port that can't be opened is tried again, in ms: doubling from the first to the longest. */
 const RETRY = { first: 500, longest: 30_000 } as const;
@@ -34,8 +35,7 @@ export class ConfiguredVisitor {
     const { signal } = this.#stopped;
     for (let wait: number = RETRY.first; !signal.aborted; wait = Math.min(wait * 2, RETRY.longest)) {
       try {
-        const { host, port } = await this.visitor.listen();
-        this.#address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+        this.#address = formatHostPort(await this.visitor.listen());
         this.#error = '';
         break;
       } catch (error) {

@@ -93,9 +93,7 @@ export class KeptConnection<S extends KeptSession> {
   readonly #servers: KnownServers;
   readonly #delay: ReconnectDelay;
   readonly #stopped = new AbortController();
-  #current: S | undefined;
-  /** The server of the last session. */
-  #server: HostPort = { host: '', port: 0 };
+  #current: { readonly session: S; readonly server: HostPort } | undefined;
   /** All sessions, also those whose last connections are ending. */
   readonly #sessions = new Set<S>();
   /** Delay before data connections are dialed, in ms: 0 for the first session, random later, so that after an outage the sessions of all agents come first. */
@@ -115,7 +113,7 @@ export class KeptConnection<S extends KeptSession> {
 
   /** The session, while there is one. */
   get current(): S | undefined {
-    return this.#current;
+    return this.#current?.session;
   }
 
   /** Resolves some time after `stop`. Never rejects: it tries again after any failure. */
@@ -165,16 +163,15 @@ export class KeptConnection<S extends KeptSession> {
       await session.close(0);
       return { server, text: 'stopped' };
     }
-    void this.#current?.leave();
-    this.#current = session;
-    this.#server = { host, port };
+    void this.#current?.session.leave();
+    const current = this.#current = { session, server: { host, port } };
     this.#sessions.add(session);
     const since = performance.now();
     void session.ended.then(() => {
       this.#sessions.delete(session);
-      if (this.#current !== session) return;
+      if (this.#current !== current) return;
       this.#current = undefined;
-      // Also while it is being left: how often other servers refused until then does not count.
+      // Also while its server is being drained: how often others refused until then does not count.
       this.#delay.sessionLasted(performance.now() - since);
     });
     this.#dataAfterMs = (this.#options.random ?? Math.random)() * DATA_SPREAD_MS;
@@ -182,23 +179,23 @@ export class KeptConnection<S extends KeptSession> {
     this.#state = { connected: true, since: Date.now(), text: `connected to ${server} as ${who}` };
     logState(this.#options.log, 'info', { event: 'connected', server, as: who }, this.#state.text);
     const end = await Promise.race([session.ended, drained]);
-    if (end) return this.#lost(end);
+    if (end) return this.#lost({ host, port }, end);
     this.#servers.failed({ host, port });
     return { server, text: `${server} is being drained`, moving: true };
   }
 
   /** Waits before another server is tried again. @returns how the session ended meanwhile, as it also does when the program is stopped; undefined = it goes on */
-  async #lostWithin(session: S, ms: number): Promise<Ended | undefined> {
+  async #lostWithin({ session, server }: { readonly session: S; readonly server: HostPort }, ms: number): Promise<Ended | undefined> {
     const over = new AbortController();
     const end = await Promise.race([session.ended, delay(ms, undefined, { signal: over.signal }).catch(() => undefined)]); // rejects when aborted
     over.abort();
-    return end && this.#lost(end);
+    return end && this.#lost(server, end);
   }
 
   /** The session has ended that was not left for another one. */
-  #lost({ code, text }: SessionEnd): Ended {
-    this.#servers.failed(this.#server);
-    const server = formatHostPort(this.#server);
+  #lost(place: HostPort, { code, text }: SessionEnd): Ended {
+    this.#servers.failed(place);
+    const server = formatHostPort(place);
     // Two agents with one vkey would replace each other all the time.
     if (code === 'replaced') this.#delay.slowDown();
     const elsewhere = this.#servers.several && (code === '' || ELSEWHERE.has(code));

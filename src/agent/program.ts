@@ -1,6 +1,6 @@
 import process from 'node:process';
 import type { Logger } from 'pino';
-import type { HostPort } from '../rules/host-port.ts';
+import { formatHostPort } from '../rules/host-port.ts';
 import type { SocketBackend } from '../wire/socket.ts';
 import { Agent } from './agent.ts';
 import type { AgentPlan, GivenSession } from './config/read-config.ts';
@@ -79,8 +79,7 @@ export async function checkConfig(file: string, given: GivenSession, json: boole
 
 /** Prints no secrets. */
 function planSteps({ servers, tls, session, entries, visitors }: AgentPlan): string[] {
-  const address = ({ host, port }: HostPort): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;
-  const bridges = servers.map(address).join(' or ');
+  const bridges = servers.map(formatHostPort).join(' or ');
   const way = tls === undefined ? '' : tls.fingerprint === '' ? ' over TLS' : ` over TLS, with the certificate ${tls.fingerprint}`;
   const steps = session ? [`connect to ${bridges}${way} as an agent`] : [];
   for (const directory of session?.allowFiles ?? []) steps.push(`let tunnels serve files below ${directory}`);
@@ -94,7 +93,7 @@ function planSteps({ servers, tls, session, entries, visitors }: AgentPlan): str
     steps.push(`declare ${nameOf(entry)}: ${what}${targets.length === 0 ? '' : ` to ${targets.join(', ')}`}`);
   }
   for (const [name, { type, listen }] of visitors) {
-    steps.push(`open ${address(listen)} for visitor ${name}, to a ${type} tunnel by way of ${bridges}${way}`);
+    steps.push(`open ${formatHostPort(listen)} for visitor ${name}, to a ${type} tunnel by way of ${bridges}${way}`);
   }
   return steps;
 }

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { Settings } from '../settings/settings.ts';
+import { bracketed } from '../rules/host-port.ts';
 
 /** The address of the GraphQL endpoint of the server that runs on this machine with these settings. A server on all addresses is reached on the loopback. */
 export function graphqlUrl(
@@ -8,7 +9,7 @@ export function graphqlUrl(
 ): string {
   const scheme = httpTls === 'off' && httpTlsCert === '' ? 'http' : 'https';
   const host = httpHost === '0.0.0.0' ? '127.0.0.1' : httpHost === '::' ? '::1' : httpHost;
-  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${httpPort}${basePath}/graphql`;
+  return `${scheme}://${bracketed(host)}:${httpPort}${basePath}/graphql`;
 }
 
 /**

@@ -17,7 +17,12 @@ export function parseHostPort(text: string, fallback?: string): HostPort | undef
   return match === null || host === undefined || port > 65535 ? undefined : { host, port };
 }
 
+/** A host as it is written before a port: IPv6 in brackets. */
+export function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
 /** The inverse of {@link parseHostPort}, for display. */
 export function formatHostPort({ host, port }: HostPort): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  return `${bracketed(host)}:${port}`;
 }

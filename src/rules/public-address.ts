@@ -1,4 +1,4 @@
-import { formatHostPort } from './host-port.ts';
+import { bracketed, formatHostPort } from './host-port.ts';
 import { isWildcard } from './host-name.ts';
 import { shellWord } from './shell-word.ts';
 
@@ -28,8 +28,7 @@ export function publicUrls({ host, location, scheme, autoHttps }: PublicHost, { 
 }
 
 function urlOf(scheme: string, host: string, port: number, usual: number): string {
-  const name = host.includes(':') ? `[${host}]` : host;
-  return `${scheme}://${port === usual ? name : formatHostPort({ host, port })}`;
+  return `${scheme}://${port === usual ? bracketed(host) : formatHostPort({ host, port })}`;
 }
 
 /** Listen addresses that mean all addresses of the machine. */

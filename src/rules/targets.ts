@@ -1,4 +1,5 @@
 import { isIP, isIPv6 } from 'node:net';
+import { formatHostPort } from './host-port.ts';
 
 /** An address that an agent dials. */
 export interface Target {
@@ -34,11 +35,6 @@ function isHost(text: string): boolean {
   return hostName.test(text) && !/(^|\.)\d+$/.test(text);
 }
 
-/** The text that an agent gets, with brackets around IPv6. The inverse of {@link parseTarget}. */
-export function formatTarget(target: Target): string {
-  return target.host.includes(':') ? `[${target.host}]:${target.port}` : `${target.host}:${target.port}`;
-}
-
 /** Splits the text of targets into lines, trims them, and drops blank ones (contract 4.5: LF or CRLF). */
 export function targetLines(lines: readonly string[]): string[] {
   return lines.flatMap((text) => text.split(/[\r\n]+/)).map((line) => line.trim()).filter((line) => line !== '');
@@ -53,6 +49,6 @@ export function malformedTarget(lines: readonly string[]): string | undefined {
 export function dialTargets(stored: string): string[] {
   // Most have one: a start with many rows would spend a tenth of its time on lists of one line.
   const only = parseTarget(stored);
-  if (only !== undefined) return [formatTarget(only)];
-  return targetLines([stored]).map(parseTarget).filter((target) => target !== undefined).map(formatTarget);
+  if (only !== undefined) return [formatHostPort(only)];
+  return targetLines([stored]).map(parseTarget).filter((target) => target !== undefined).map(formatHostPort);
 }

@@ -1,10 +1,11 @@
 import { lookup } from 'node:dns/promises';
-import { formatTarget, parseTarget } from '../rules/targets.ts';
+import { parseTarget } from '../rules/targets.ts';
 import { DatagramSocket } from '../wire/datagram-socket.ts';
 import { messageOf } from '../wire/system-error.ts';
 import { UdpSocket } from '../wire/udp-socket.ts';
 import { NoTargetError } from './dial-target.ts';
 import { awaited } from './stream-handler.ts';
+import { formatHostPort } from '../rules/host-port.ts';
 
 /** Joins the stream, which carries datagrams, with a UDP socket connected to one target. */
 export const answerUdp = awaited<'udp'>(async ({ targets }, stream, { datagrams }) => {
@@ -51,7 +52,7 @@ async function connectUdp(targets: readonly string[]): Promise<UdpConnection> {
       const { address } = await lookup(target.host);
       return { socket: await UdpSocket.connect({ address, port: target.port }), address, port: target.port };
     } catch (error) {
-      problems.push(`${formatTarget(target)}: ${messageOf(error)}`);
+      problems.push(`${formatHostPort(target)}: ${messageOf(error)}`);
     }
   }
   throw new NoTargetError(problems.join('; '));

@@ -2,6 +2,9 @@ import { expect, jest, test } from '@jest/globals';
 import { UdpSessions } from '../../src/engine/tunnels/udp-sessions.ts';
 import { DatagramBudget, DatagramSocket } from '../../src/wire/datagram-socket.ts';
 
+/** No address is a trusted proxy's. */
+const nobody = () => false;
+
 /** Adds a visitor's session; `ended` holds the ports of those that were ended cleanly. */
 function add(sessions: UdpSessions, port: number, ended: number[], address = '127.0.0.1') {
   const session = new DatagramSocket({
@@ -16,7 +19,7 @@ function add(sessions: UdpSessions, port: number, ended: number[], address = '12
 }
 
 test('beyond the limit, the least recently used session is evicted', () => {
-  const sessions = new UdpSessions(60_000, { total: 3, perAddress: 3, fair: 3 });
+  const sessions = new UdpSessions(60_000, nobody, { total: 3, perAddress: 3, fair: 3 });
   const ended: number[] = [];
   for (const port of [1, 2, 3]) add(sessions, port, ended);
   sessions.use({ address: '127.0.0.1', port: 1 });
@@ -33,7 +36,7 @@ test('beyond the limit, the least recently used session is evicted', () => {
 test('all sessions of a tunnel share one timer', () => {
   const started = jest.spyOn(globalThis, 'setInterval');
   try {
-    const sessions = new UdpSessions(60_000, { total: 8, perAddress: 8, fair: 8 });
+    const sessions = new UdpSessions(60_000, nobody, { total: 8, perAddress: 8, fair: 8 });
     for (const port of [1, 2, 3, 4, 5]) add(sessions, port, []);
     expect(started).toHaveBeenCalledTimes(1);
     sessions.closeAll();
@@ -43,7 +46,7 @@ test('all sessions of a tunnel share one timer', () => {
 });
 
 test('one address has a share: beyond it, its own least recently used session is evicted', () => {
-  const sessions = new UdpSessions(60_000, { total: 8, perAddress: 3, fair: 2 });
+  const sessions = new UdpSessions(60_000, nobody, { total: 8, perAddress: 3, fair: 2 });
   const ended: number[] = [];
   add(sessions, 1, ended, '192.0.2.1');
   for (const port of [11, 12, 13]) add(sessions, port, ended, `2001:db8::${port}`); // one /64
@@ -54,7 +57,7 @@ test('one address has a share: beyond it, its own least recently used session is
 });
 
 test('a trusted proxy has no share: in a full table, the least recently used session is evicted', () => {
-  const sessions = new UdpSessions(60_000, { total: 4, perAddress: 2, fair: 1 }, (address) => address === '192.0.2.9');
+  const sessions = new UdpSessions(60_000, (address) => address === '192.0.2.9', { total: 4, perAddress: 2, fair: 1 });
   const ended: number[] = [];
   add(sessions, 1, ended, '192.0.2.1');
   for (const port of [11, 12, 13, 14]) add(sessions, port, ended, '::ffff:192.0.2.9');
@@ -62,7 +65,7 @@ test('a trusted proxy has no share: in a full table, the least recently used ses
 });
 
 test('in a full table, a session of the address with most sessions is evicted, down to its fair share; then the least recently used session', () => {
-  const sessions = new UdpSessions(60_000, { total: 8, perAddress: 6, fair: 2 });
+  const sessions = new UdpSessions(60_000, nobody, { total: 8, perAddress: 6, fair: 2 });
   const ended: number[] = [];
   add(sessions, 1, ended, '192.0.2.1');
   for (const port of [11, 12, 13, 14, 15]) add(sessions, port, ended, '192.0.2.11');
@@ -81,7 +84,7 @@ test('in a full table, a session of the address with most sessions is evicted, d
 test('without sessions, no timer is left', () => {
   jest.useFakeTimers();
   try {
-    const sessions = new UdpSessions(60_000, { total: 8, perAddress: 8, fair: 8 });
+    const sessions = new UdpSessions(60_000, nobody, { total: 8, perAddress: 8, fair: 8 });
     for (const port of [1, 2]) add(sessions, port, []);
     jest.advanceTimersByTime(0); // what the sessions send at first
     expect(jest.getTimerCount()).toBe(1);
@@ -100,7 +103,7 @@ test('without sessions, no timer is left', () => {
 });
 
 test('an answer marks a session as used, and no longer one that was evicted', () => {
-  const sessions = new UdpSessions(60_000, { total: 3, perAddress: 3, fair: 3 });
+  const sessions = new UdpSessions(60_000, nobody, { total: 3, perAddress: 3, fair: 3 });
   const ended: number[] = [];
   const [first, second] = [1, 2, 3].map((port) => add(sessions, port, ended));
   add(sessions, 4, ended);
@@ -112,7 +115,7 @@ test('an answer marks a session as used, and no longer one that was evicted', ()
 });
 
 test('the end of a session that was evicted does not end the next one of the same visitor', () => {
-  const sessions = new UdpSessions(60_000, { total: 1, perAddress: 1, fair: 1 });
+  const sessions = new UdpSessions(60_000, nobody, { total: 1, perAddress: 1, fair: 1 });
   const ended: number[] = [];
   const { session } = add(sessions, 1, ended);
   add(sessions, 2, ended);
@@ -123,7 +126,7 @@ test('the end of a session that was evicted does not end the next one of the sam
 });
 
 test('an address has 1,024 sessions of a tunnel; beyond that, its least recently used one is evicted', () => {
-  const sessions = new UdpSessions(60_000);
+  const sessions = new UdpSessions(60_000, nobody);
   const ended: number[] = [];
   for (let port = 1; port <= 1024; port++) add(sessions, port, ended);
   expect(ended).toEqual([]);
@@ -133,7 +136,7 @@ test('an address has 1,024 sessions of a tunnel; beyond that, its least recently
 });
 
 test('a tunnel has 4,096 sessions; beyond that, holders with more than 64 lose theirs first', () => {
-  const sessions = new UdpSessions(60_000);
+  const sessions = new UdpSessions(60_000, nobody);
   const ended: number[] = [];
   for (let n = 0; n < 4096 - 65; n++) add(sessions, n, ended, `10.0.${n >> 6}.1`);
   for (let n = 5000; n < 5065; n++) add(sessions, n, ended, '192.0.2.1');

@@ -8,6 +8,7 @@ import { messageOf } from '../../wire/system-error.ts';
 import { dial } from '../../stream-handlers/dial-target.ts';
 import { openPath } from './open-path.ts';
 import { Signal } from './signal.ts';
+import { formatHostPort } from '../../rules/host-port.ts';
 
 /** Maximum direct paths of one agent, including attempts: each uses a socket. */
 const MAX_PATHS = 1000;
@@ -98,7 +99,7 @@ class HostedPath {
     const { password, stunPorts } = this.#request;
     try {
       const { socket, way, peer, life } = await openPath({ role: 'agent', password, signal: this.#signal, server, stunPorts, preferred: 'udp' });
-      log.info(`direct path with a visitor of tunnel ${this.tunnelId} at ${peer.host.includes(':') ? `[${peer.host}]` : peer.host}:${peer.port} (${way})`);
+      log.info(`direct path with a visitor of tunnel ${this.tunnelId} at ${formatHostPort(peer)} (${way})`);
       await new Promise<void>((resolve) => {
         const mux = new Mux(socket, 'agent', {
           onOpen: (stream) => void this.#onOpen(stream),

@@ -7,6 +7,7 @@ import { ASK_DIRECT, type FromVisitor } from '../../wire/visit-messages.ts';
 import { openPath, type OpenPath } from './open-path.ts';
 import { logState } from '../state-change.ts';
 import { Signal } from './signal.ts';
+import { formatHostPort } from '../../rules/host-port.ts';
 
 /** Waits between attempts, in ms: doubling from the first to the longest. */
 export interface DirectRetry {
@@ -148,7 +149,7 @@ export class DirectPaths {
       log,
       'info',
       { event: 'path', path: 'direct' },
-      `direct path to the agent at ${peer.host.includes(':') ? `[${peer.host}]` : peer.host}:${peer.port} (${way}): new connections use it`,
+      `direct path to the agent at ${formatHostPort(peer)} (${way}): new connections use it`,
     );
   }
 

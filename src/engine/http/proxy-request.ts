@@ -1,4 +1,4 @@
-import { formatTarget, parseTarget } from '../../rules/targets.ts';
+import { parseTarget } from '../../rules/targets.ts';
 import { type Framing, requestFraming } from './body.ts';
 import { endToEnd } from './end-to-end.ts';
 import { Field, listOf, valuesOf } from './field.ts';
@@ -6,6 +6,7 @@ import { formatHead, formatStart, formatTrailer, type RequestHead } from './head
 import { PlainRequestHead } from './plain-head.ts';
 import { withoutSession } from './session-fields.ts';
 import { HttpSyntaxError } from './syntax-error.ts';
+import { formatHostPort } from '../../rules/host-port.ts';
 
 /** A request of a visitor to a forward proxy. */
 export type ProxyRequest =
@@ -106,5 +107,5 @@ function targetOfUrl(authority: string): string {
 function targetOf(authority: string): string {
   const target = authority.includes(':') ? parseTarget(authority) : undefined;
   if (!target) throw new HttpSyntaxError('the target is not a host with a port');
-  return formatTarget(target);
+  return formatHostPort(target);
 }

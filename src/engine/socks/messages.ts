@@ -1,6 +1,7 @@
 import type { Login } from '../../rules/login.ts';
-import { formatTarget, parseTarget, type Target } from '../../rules/targets.ts';
+import { parseTarget, type Target } from '../../rules/targets.ts';
 import { readSocksAddress, type SocksAddress, socksAddress } from '../../wire/socks-address.ts';
+import { formatHostPort } from '../../rules/host-port.ts';
 
 /** The reply codes of RFC 1928 that this server gives by itself; the others are those of failed dials. */
 export const Reply = { OK: 0, FAILURE: 1, UNKNOWN_COMMAND: 7, UNKNOWN_ADDRESS: 8 } as const;
@@ -104,6 +105,6 @@ function readAddress(bytes: Buffer, at: number): SocksAddress | undefined {
 
 /** host:port for the agent; undefined = invalid. The final dot of an absolute name is removed. */
 function targetOf({ host, port }: Target): string | undefined {
-  const target = parseTarget(formatTarget({ host: host.replace(/(?<=.)\.$/, ''), port }));
-  return target && formatTarget(target);
+  const target = parseTarget(formatHostPort({ host: host.replace(/(?<=.)\.$/, ''), port }));
+  return target && formatHostPort(target);
 }

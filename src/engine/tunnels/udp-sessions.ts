@@ -59,7 +59,7 @@ export class UdpSessions {
   #timer: NodeJS.Timeout | undefined;
 
   /** @param idleMs how long a session may be idle @param trusts whether an address is a trusted proxy's, which has no share: it carries many visitors */
-  constructor(idleMs: number, limits: UdpSessionLimits = LIMITS, trusts: (address: string) => boolean = () => false) {
+  constructor(idleMs: number, trusts: (address: string) => boolean, limits: UdpSessionLimits = LIMITS) {
     this.#idleMs = idleMs;
     this.#limits = limits;
     this.#trusts = trusts;

@@ -19,7 +19,7 @@ class UdpTunnel implements TunnelServer {
 
   constructor(context: TunnelContext, wanted: WantedTunnel) {
     this.#context = context;
-    this.#sessions = new UdpSessions(context.environment.udpIdleMs, undefined, context.environment.trusts);
+    this.#sessions = new UdpSessions(context.environment.udpIdleMs, context.environment.trusts);
     this.#targets = new TargetRotation({ kind: 'udp', by: this.#context.by }, wanted.targets);
   }
 

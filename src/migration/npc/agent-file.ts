@@ -3,6 +3,7 @@ import { stringify } from 'smol-toml';
 import { parseAgentConfig } from '../../agent/config/parse-config.ts';
 import { type NpsConf, readConfText } from '../nps/conf.ts';
 import { type Section, sectionsOf } from './sections.ts';
+import { bracketed } from '../../rules/host-port.ts';
 
 /** A configuration file for `adit agent`, made from an npc.conf. */
 export interface AgentFile {
@@ -243,8 +244,7 @@ class AgentFileMaker {
     this.#noteKeys(name, 'visitor', conf);
     const type = /^p2p/i.test(name) ? 'p2p' : 'secret';
     if (conf.text('target_addr') !== '') this.#notes.push(`[${name}]: target_addr: the tunnel on the server names the targets`);
-    const host = conf.text('local_ip') || '127.0.0.1';
-    return { type, password: conf.text('password'), listen: `${host.includes(':') ? `[${host}]` : host}:${conf.text('local_port')}` };
+    return { type, password: conf.text('password'), listen: `${bracketed(conf.text('local_ip') || '127.0.0.1')}:${conf.text('local_port')}` };
   }
 
   /** A health check names targets; here it belongs to the entries that have them. */

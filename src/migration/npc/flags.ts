@@ -1,6 +1,7 @@
 import type { AgentFlags } from '../../settings/agent-options.ts';
 import { SettingsError } from '../../settings/settings-error.ts';
 import type { VisitFlags } from '../../settings/visit-options.ts';
+import { bracketed } from '../../rules/host-port.ts';
 
 /** What a call of npc means here. */
 export type NpcCall =
@@ -71,7 +72,7 @@ export function readNpcFlags(words: readonly string[]): NpcCall {
   if (problems.length > 0) throw new SettingsError(problems);
   if (visiting) {
     const host = text('local_ip');
-    const listen = `${host === '' ? '' : `${host.includes(':') ? `[${host}]` : host}:`}${text('local_port') || '2000'}`;
+    const listen = `${host === '' ? '' : `${bracketed(host)}:`}${text('local_port') || '2000'}`;
     if (values.has('vkey')) notices.push('-vkey is ignored: the password of the tunnel is enough for a visitor');
     return { run: 'visit', notices, flags: { ...session, type: visitType, password: text('password'), listen } };
   }
